@@ -1,0 +1,46 @@
+package store
+
+// Commit is the result of one run: the new view of one document.
+type Commit struct {
+	Key Key
+	// Loaded and Epoch are the guard: what [Store.Load] gave. If the document
+	// has moved on since, or is parked, the commit is stale and changes nothing.
+	Loaded int64
+	Epoch  int64
+	// Applied is the highest seq that View contains: Loaded or more, and at most
+	// the document's head.
+	Applied int64
+	// View is the new view. It is ignored if Applied is Loaded: then only
+	// Failure is recorded.
+	View []byte
+	// Failure is why the run ended before the last operation that it had read.
+	// nil means that it went well, and clears an earlier failure.
+	Failure *Failure
+}
+
+// Outcome says what became of a commit.
+type Outcome uint8
+
+const (
+	// Done means that the view has all operations of its document.
+	Done Outcome = iota
+	// StillDirty means that the commit was stored and that there is more to do:
+	// operations that arrived during the run, or that it had not read.
+	StillDirty
+	// Stale means that nothing was stored, because the document is not as it was
+	// loaded. It is not an error.
+	Stale
+)
+
+// String returns the outcome in lower case.
+func (o Outcome) String() string {
+	switch o {
+	case Done:
+		return "done"
+	case StillDirty:
+		return "still dirty"
+	case Stale:
+		return "stale"
+	}
+	return "unknown outcome"
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of appends and commits. After each of them nothing is stored, but for
+// ErrInDoubt.
+var (
+	// ErrInDoubt means that the commit itself failed, so that it is unknown
+	// whether anything is stored. Sending the same again, with the same operation
+	// ids, is safe.
+	ErrInDoubt = errors.New("refold: in doubt whether it is stored")
+	// ErrInvalid means that the input breaks a rule; see [InvalidError].
+	ErrInvalid = errors.New("refold: invalid input")
+	// ErrConflict means that a document's head is not the expected one; see
+	// [ConflictError].
+	ErrConflict = errors.New("refold: head is not the expected one")
+	// ErrIDReused means that an operation id was used for another operation; see
+	// [IDReusedError].
+	ErrIDReused = errors.New("refold: operation id was used with another body")
+	// ErrBusy means that the context ended before the store could write.
+	ErrBusy = errors.New("refold: store is busy, nothing was stored")
+	// ErrFull means that there is no room left.
+	ErrFull = errors.New("refold: no space left, nothing was stored")
+	// ErrNested means that Append was called inside of Update with its context.
+	ErrNested = errors.New("refold: Append inside of Update would wait for itself: use AppendTx")
+)
+
+// Errors of reading.
+var (
+	// ErrNotFound means that the document has no operations.
+	ErrNotFound = errors.New("refold: document not found")
+	// ErrParked means that the document's fold failed for good.
+	ErrParked = errors.New("refold: document is parked")
+	// ErrForeignToken means that the token was made by another store.
+	ErrForeignToken = errors.New("refold: token is of another store")
+	// ErrFutureToken means that the token is beyond the end of the log.
+	ErrFutureToken = errors.New("refold: token is beyond the end of the log")
+)
+
+// Errors of the life of a store.
+var (
+	// ErrClosed means that the store is closed.
+	ErrClosed = errors.New("refold: store is closed")
+	// ErrClaimed means that another materializer works on the store.
+	ErrClaimed = errors.New("refold: another materializer works on this store")
+	// ErrVersion means that a collection is stored at another version; see
+	// [VersionError].
+	ErrVersion = errors.New("refold: collection is stored at another version")
+)
+
+// InvalidError says which input breaks which rule. It is an [ErrInvalid].
+type InvalidError struct {
+	// Field names the input, like "document id" or "operation 3 for notes/n1: body".
+	Field string
+	// Got is what was wrong with it, Want is the rule.
+	Got, Want string
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("refold: %s: %s, want %s", e.Field, e.Got, e.Want)
+}
+
+// Is reports whether target is [ErrInvalid].
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// ConflictError names the head that was found. It is an [ErrConflict].
+type ConflictError struct {
+	Key              Key
+	Expected, Actual int64
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("refold: head of %s is %d, expected %d", e.Key, e.Actual, e.Expected)
+}
+
+// Is reports whether target is [ErrConflict].
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// IDReusedError names the operation that has the id. It is an [ErrIDReused].
+type IDReusedError struct {
+	Key Key
+	ID  string
+	// Seq is the operation that has the id; 0 if it is another entry of the same
+	// call.
+	Seq int64
+}
+
+func (e *IDReusedError) Error() string {
+	if e.Seq == 0 {
+		return fmt.Sprintf("refold: operation id %q of %s is given twice in one append with different kinds or bodies", e.ID, e.Key)
+	}
+	return fmt.Sprintf("refold: operation id %q of %s is that of seq %d, which has another kind or body", e.ID, e.Key, e.Seq)
+}
+
+// Is reports whether target is [ErrIDReused].
+func (e *IDReusedError) Is(target error) bool { return target == ErrIDReused }
+
+// VersionError names both versions of a collection. It is an [ErrVersion].
+type VersionError struct {
+	Collection         string
+	Stored, Registered int
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("refold: collection %s is stored at version %d and was registered at version %d; rebuilding for another version is not supported yet",
+		e.Collection, e.Stored, e.Registered)
+}
+
+// Is reports whether target is [ErrVersion].
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }

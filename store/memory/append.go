@@ -1,0 +1,145 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Append implements [store.Store].
+func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
+	if err := store.CheckAppends(appends, s.maxBody); err != nil {
+		return store.Appended{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return store.Appended{}, err
+	}
+
+	// Everything is placed before anything is stored, so that a refusal has
+	// nothing to undo.
+	result := store.Appended{Documents: make([]store.AppendedDocument, len(appends))}
+	next := s.end + 1
+	var covers store.Position
+	for i := range appends {
+		placed, err := s.placeLocked(&appends[i], &next)
+		if err != nil {
+			return store.Appended{}, err
+		}
+		for _, p := range placed {
+			covers = max(covers, p.Position)
+		}
+		result.Documents[i].Operations = placed
+	}
+
+	now := time.Now().UTC().Round(0)
+	for i := range appends {
+		d := s.storeLocked(&appends[i], result.Documents[i].Operations, now)
+		result.Documents[i].Head = d.head()
+		result.Documents[i].Parked = d.parked()
+	}
+	s.end = next - 1
+	result.Token = store.NewToken(s.incarnation, covers)
+	return result, nil
+}
+
+// placeLocked says where the entries of one document go, taking positions from
+// next on, or why they may not.
+func (s *Store) placeLocked(a *store.Append, next *store.Position) ([]store.Placed, error) {
+	d := s.documentLocked(a.Key)
+	placed := make([]store.Placed, len(a.Entries))
+	head := d.head()
+	var given map[string]int // the first entry of this call with an id
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if e.ID != "" {
+			if old := d.withID(e.ID); old != nil {
+				if !sameOperation(&old.Entry, e) {
+					return nil, &store.IDReusedError{Key: a.Key, ID: e.ID, Seq: old.Seq}
+				}
+				placed[i] = store.Placed{Seq: old.Seq, Position: old.Position, Duplicate: true}
+				continue
+			}
+			if first, twice := given[e.ID]; twice {
+				if !sameOperation(&a.Entries[first], e) {
+					return nil, &store.IDReusedError{Key: a.Key, ID: e.ID}
+				}
+				placed[i] = placed[first]
+				placed[i].Duplicate = true
+				continue
+			}
+			if given == nil {
+				given = make(map[string]int)
+			}
+			given[e.ID] = i
+		}
+		head++
+		placed[i] = store.Placed{Seq: head, Position: *next}
+		*next++
+	}
+	if a.Head != nil && *a.Head != d.head() && head > d.head() {
+		return nil, &store.ConflictError{Key: a.Key, Expected: *a.Head, Actual: d.head()}
+	}
+	return placed, nil
+}
+
+// storeLocked adds the entries that are new, and returns their document.
+func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Time) *document {
+	c := s.collectionLocked(a.Key.Collection)
+	d := c.documents[a.Key.ID]
+	if d == nil {
+		d = &document{key: a.Key}
+		c.documents[a.Key.ID] = d
+		c.ids.insert(a.Key.ID, d)
+	}
+	wasDirty := d.dirty()
+	for i, p := range placed {
+		if p.Duplicate {
+			continue
+		}
+		op := operation{
+			Operation: store.Operation{Seq: p.Seq, Position: p.Position, Entry: cloneEntry(a.Entries[i])},
+			appended:  now,
+		}
+		op.Time = op.Time.UTC()
+		if op.Time.IsZero() {
+			op.Time = now
+		}
+		d.operations = append(d.operations, op)
+		if op.ID != "" {
+			if d.ids == nil {
+				d.ids = make(map[string]int64)
+			}
+			d.ids[op.ID] = op.Seq
+		}
+	}
+	if !wasDirty && d.runnable() {
+		c.runnable.insert(d.since().Position, d)
+	}
+	return d
+}
+
+// withID returns the operation that has an id, or nil. The document may be nil.
+func (d *document) withID(id string) *operation {
+	if d == nil {
+		return nil
+	}
+	if seq := d.ids[id]; seq > 0 {
+		return &d.operations[seq-1]
+	}
+	return nil
+}
+
+func sameOperation(a, b *store.Entry) bool {
+	return a.Kind == b.Kind && bytes.Equal(a.Body, b.Body)
+}
+
+// cloneEntry returns an entry that shares no memory that can change.
+func cloneEntry(e store.Entry) store.Entry {
+	e.Meta = bytes.Clone(e.Meta)
+	e.Body = bytes.Clone(e.Body)
+	return e
+}

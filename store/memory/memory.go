@@ -1,0 +1,188 @@
+// Package memory is the reference backend of Refold: all of the contract of
+// package store, and nothing of it durable.
+//
+// It is for tests, and for applications that can lose everything when they end.
+// It starts no goroutines and waits for nobody, so it can be used inside of a
+// bubble of testing/synctest, where its clock is the fake one.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Options are the settings of a store. The zero value works.
+type Options struct {
+	// MaxBody is the most bytes that the body of an operation may have. 0, and
+	// more than [store.MaxBody], mean [store.MaxBody].
+	MaxBody int
+}
+
+// Store is a [store.Backend] in memory. Its documents live as long as it does.
+type Store struct {
+	maxBody     int
+	incarnation store.Incarnation
+
+	// mu guards the following fields and all that they lead to. It is never held
+	// while a caller has an element of a stream.
+	mu          sync.Mutex
+	closed      bool
+	claimed     bool
+	end         store.Position
+	collections map[string]*collection
+}
+
+var _ store.Backend = (*Store)(nil)
+
+type collection struct {
+	version   int
+	documents map[string]*document
+	// ids has every element of documents, in order of id.
+	ids ordered[string]
+	// runnable has exactly the documents that are dirty and not parked, in order
+	// of the first operation that their views lack.
+	runnable ordered[store.Position]
+}
+
+type document struct {
+	key store.Key
+	// operations has operation n at index n-1.
+	operations []operation
+	// ids has the seq of each operation with an id; nil if there is none.
+	ids     map[string]int64
+	applied int64
+	view    []byte
+	// failure is never changed in place, only replaced.
+	failure *store.Failure
+	// notBefore is the end of the failure's delay; zero if there was none.
+	notBefore time.Time
+}
+
+// operation is an operation as it was placed, its memory owned by the store.
+type operation struct {
+	store.Operation
+	// appended is the store's clock, even if the application gave a time.
+	appended time.Time
+}
+
+// New returns an empty store. nil means the zero [Options].
+func New(o *Options) *Store {
+	s := &Store{maxBody: store.MaxBody, collections: make(map[string]*collection)}
+	if o != nil && o.MaxBody > 0 {
+		s.maxBody = min(o.MaxBody, store.MaxBody)
+	}
+	for s.incarnation == 0 {
+		s.incarnation = store.Incarnation(rand.Uint64())
+	}
+	return s
+}
+
+// Close waits for the calls in hand and ends the store; its content is gone.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.collections = nil
+	return nil
+}
+
+// Register implements [store.Registrar].
+func (s *Store) Register(ctx context.Context, name string, version int) error {
+	if err := store.CheckCollection(name); err != nil {
+		return err
+	}
+	if err := store.CheckVersion(version); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return err
+	}
+	c := s.collectionLocked(name)
+	if c.version != 0 && c.version != version {
+		return &store.VersionError{Collection: name, Stored: c.version, Registered: version}
+	}
+	c.version = version
+	return nil
+}
+
+// Collections implements [store.Registrar].
+func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]store.Collection, 0, len(s.collections))
+	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
+		all = append(all, store.Collection{Name: name, Version: s.collections[name].version})
+	}
+	return all, nil
+}
+
+// Claim implements [store.Claimer]. Calling release again does nothing.
+func (s *Store) Claim(ctx context.Context) (release func() error, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return nil, err
+	}
+	if s.claimed {
+		return nil, store.ErrClaimed
+	}
+	s.claimed = true
+	var once sync.Once
+	return func() error {
+		once.Do(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.claimed = false
+		})
+		return nil
+	}, nil
+}
+
+// readableLocked returns why a call can't be served, if so.
+func (s *Store) readableLocked(ctx context.Context) error {
+	if s.closed {
+		return store.ErrClosed
+	}
+	return context.Cause(ctx)
+}
+
+// writableLocked is readableLocked for calls that change something.
+func (s *Store) writableLocked(ctx context.Context) error {
+	if s.closed {
+		return store.ErrClosed
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%w: %w", store.ErrBusy, cause)
+	}
+	return nil
+}
+
+// collectionLocked returns a collection, and makes it if need be.
+func (s *Store) collectionLocked(name string) *collection {
+	c := s.collections[name]
+	if c == nil {
+		c = &collection{documents: make(map[string]*document)}
+		s.collections[name] = c
+	}
+	return c
+}
+
+// documentLocked returns a document, or nil if it has no operations.
+func (s *Store) documentLocked(k store.Key) *document {
+	if c := s.collections[k.Collection]; c != nil {
+		return c.documents[k.ID]
+	}
+	return nil
+}

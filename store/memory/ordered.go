@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// chunkSize is the most elements of a chunk. Inserting moves half a chunk on
+// average, and one in so many inserts moves the list of chunks: at a million
+// documents both are a few KiB.
+const chunkSize = 512
+
+// ordered holds documents in ascending order of distinct keys, in chunks, so
+// that inserting, removing and finding a place need no walk through all of it.
+type ordered[K cmp.Ordered] struct {
+	// chunks are in order, and none is empty.
+	chunks [][]element[K]
+}
+
+type element[K cmp.Ordered] struct {
+	key      K
+	document *document
+}
+
+// insert adds a key that is not in yet.
+func (o *ordered[K]) insert(key K, d *document) {
+	e := element[K]{key, d}
+	i := max(o.chunkAfter(key)-1, 0)
+	if len(o.chunks) == 0 {
+		o.chunks = [][]element[K]{{e}}
+		return
+	}
+	c := o.chunks[i]
+	c = slices.Insert(c, upper(c, key), e)
+	o.chunks[i] = c
+	if len(c) <= chunkSize {
+		return
+	}
+	// Keys that only rise leave full chunks behind, others halves.
+	cut := len(c) / 2
+	if i == len(o.chunks)-1 && c[len(c)-1].key == key {
+		cut = len(c) - 1
+	}
+	rest := slices.Clone(c[cut:])
+	clear(c[cut:])
+	o.chunks[i] = c[:cut]
+	o.chunks = slices.Insert(o.chunks, i+1, rest)
+}
+
+// remove takes a key out; it need not be in.
+func (o *ordered[K]) remove(key K) {
+	i := o.chunkAfter(key) - 1
+	if i < 0 {
+		return
+	}
+	c := o.chunks[i]
+	j := upper(c, key) - 1
+	if j < 0 || c[j].key != key {
+		return
+	}
+	if c = slices.Delete(c, j, j+1); len(c) > 0 {
+		o.chunks[i] = c
+		return
+	}
+	o.chunks = slices.Delete(o.chunks, i, i+1)
+}
+
+// after appends to page the first n documents whose keys are greater.
+func (o *ordered[K]) after(key K, n int, page []*document) []*document {
+	for i := max(o.chunkAfter(key)-1, 0); i < len(o.chunks) && n > 0; i++ {
+		c := o.chunks[i]
+		for _, e := range c[upper(c, key):] {
+			if n--; n < 0 {
+				break
+			}
+			page = append(page, e.document)
+		}
+	}
+	return page
+}
+
+// chunkAfter returns the index of the first chunk that begins beyond key.
+func (o *ordered[K]) chunkAfter(key K) int {
+	return sort.Search(len(o.chunks), func(i int) bool { return o.chunks[i][0].key > key })
+}
+
+// upper returns the index of the first element beyond key.
+func upper[K cmp.Ordered](c []element[K], key K) int {
+	return sort.Search(len(c), func(i int) bool { return c[i].key > key })
+}

@@ -1,0 +1,67 @@
+package store
+
+import "time"
+
+// Entry is what an application says of an operation that it appends.
+type Entry struct {
+	// ID makes appending twice harmless: an operation whose id its document has
+	// already is not stored again. 1 to 255 bytes; empty means none.
+	ID string
+	// Kind tells operations of one collection apart, for their codec. It may be
+	// empty.
+	Kind string
+	// Time is the application's time of the operation, kept to the nanosecond
+	// and given back in UTC. Zero means the store's clock. It never decides an
+	// order.
+	Time time.Time
+	// Meta is opaque: causation, tracing and the like.
+	Meta []byte
+	// Body is the operation itself.
+	Body []byte
+}
+
+// Operation is an entry that is in the log.
+type Operation struct {
+	// Seq is its number in its document: dense, from 1.
+	Seq int64
+	// Position is its place in the log.
+	Position Position
+	Entry
+}
+
+// Append is what one call of [Store.Append] adds to one document.
+type Append struct {
+	Key Key
+	// Head is the seq that the document's last operation must have, 0 for a
+	// document that must not exist yet. nil means any.
+	Head *int64
+	// Entries are appended in this order. There must be at least one.
+	Entries []Entry
+}
+
+// Appended tells where the operations of one call went.
+type Appended struct {
+	// Token covers them all.
+	Token Token
+	// Documents has an element for each [Append], in the same order.
+	Documents []AppendedDocument
+}
+
+// AppendedDocument tells where the operations of one document went.
+type AppendedDocument struct {
+	// Head is the document's head after the call.
+	Head int64
+	// Parked tells that no worker will take the document until it is resumed.
+	Parked bool
+	// Operations has an element for each entry, in the same order.
+	Operations []Placed
+}
+
+// Placed tells where one operation is.
+type Placed struct {
+	Seq      int64
+	Position Position
+	// Duplicate tells that the document had the operation's id already, and that
+	// nothing was added. Seq and Position are those of the first time.
+	Duplicate bool
+}

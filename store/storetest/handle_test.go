@@ -1,0 +1,176 @@
+package storetest_test
+
+import (
+	"context"
+	"hash/fnv"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
+	"github.com/refold-go/refold/store/storetest"
+)
+
+// TestHandles runs the sections for stores that can be reopened, opened twice
+// and followed, on handles that share a store in memory.
+func TestHandles(t *testing.T) {
+	storetest.Run(t,
+		func(testing.TB) store.Backend { return &handle{shared: memory.New(nil)} },
+		&storetest.Options{
+			Reopen: func(t testing.TB, b store.Backend) store.Backend {
+				if err := b.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return &handle{shared: b.(*handle).shared}
+			},
+			Second: func(_ testing.TB, b store.Backend) store.Backend {
+				return &handle{shared: b.(*handle).shared}
+			},
+		})
+}
+
+// handle is a store on what it shares with other handles.
+type handle struct {
+	shared *memory.Store
+
+	// mu guards the following fields. It is held for reading during a call.
+	mu       sync.RWMutex
+	closed   bool
+	releases []func() error
+}
+
+var (
+	_ store.Backend  = (*handle)(nil)
+	_ store.Follower = (*handle)(nil)
+)
+
+func (h *handle) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, release := range h.releases {
+		if err := release(); err != nil {
+			return err
+		}
+	}
+	h.releases = nil
+	return nil
+}
+
+// with makes a call, unless the handle is closed.
+func with[T any](h *handle, call func() (T, error)) (T, error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.closed {
+		var none T
+		return none, store.ErrClosed
+	}
+	return call()
+}
+
+// stream passes on a stream until the handle is closed.
+func stream[T any](h *handle, from iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		open := func() error {
+			_, err := with(h, func() (bool, error) { return true, nil })
+			return err
+		}
+		var none T
+		if err := open(); err != nil {
+			yield(none, err)
+			return
+		}
+		for element, err := range from {
+			if closed := open(); closed != nil {
+				element, err = none, closed
+			}
+			if !yield(element, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (h *handle) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
+	return with(h, func() (store.Appended, error) { return h.shared.Append(ctx, appends) })
+}
+
+func (h *handle) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
+	return with(h, func() ([]store.Document, error) { return h.shared.Load(ctx, keys, parts) })
+}
+
+func (h *handle) Operations(ctx context.Context, ranges []store.Range, budget store.Budget) ([][]store.Operation, error) {
+	return with(h, func() ([][]store.Operation, error) { return h.shared.Operations(ctx, ranges, budget) })
+}
+
+func (h *handle) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	return with(h, func() ([]store.Outcome, error) { return h.shared.Commit(ctx, commits) })
+}
+
+func (h *handle) Runnable(ctx context.Context, collections []string) iter.Seq2[store.Runnable, error] {
+	return stream(h, h.shared.Runnable(ctx, collections))
+}
+
+func (h *handle) Scan(ctx context.Context, collection, after string, parts store.Parts) iter.Seq2[store.Document, error] {
+	return stream(h, h.shared.Scan(ctx, collection, after, parts))
+}
+
+func (h *handle) Parked(ctx context.Context, collection string) iter.Seq2[store.Document, error] {
+	return stream(h, h.shared.Parked(ctx, collection))
+}
+
+func (h *handle) Register(ctx context.Context, name string, version int) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Register(ctx, name, version) })
+	return err
+}
+
+func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
+	return with(h, func() ([]store.Collection, error) { return h.shared.Collections(ctx) })
+}
+
+func (h *handle) Resolve(ctx context.Context, token store.Token, keys []store.Key) ([]int64, error) {
+	return with(h, func() ([]int64, error) { return h.shared.Resolve(ctx, token, keys) })
+}
+
+func (h *handle) End(ctx context.Context) (store.Token, error) {
+	return with(h, func() (store.Token, error) { return h.shared.End(ctx) })
+}
+
+func (h *handle) Resume(ctx context.Context, keys []store.Key) (int, error) {
+	return with(h, func() (int, error) { return h.shared.Resume(ctx, keys) })
+}
+
+func (h *handle) Claim(ctx context.Context) (func() error, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, store.ErrClosed
+	}
+	release, err := h.shared.Claim(ctx)
+	if err == nil {
+		h.releases = append(h.releases, release)
+	}
+	return release, err
+}
+
+// Follow looks at the end of the log every few milliseconds.
+func (h *handle) Follow(ctx context.Context, after uint64) (uint64, error) {
+	for {
+		end, err := h.End(ctx)
+		if err != nil {
+			return 0, err
+		}
+		hash := fnv.New64a()
+		hash.Write([]byte(end.String()))
+		if now := hash.Sum64(); now != after {
+			return now, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/refold-go/refold/store"
+)
+
+var lifeChecks = []check{
+	{"after close every method returns ErrClosed", func(f *fixture) {
+		token := f.appendAll(store.Append{Key: key("a"), Entries: entries("1")}).Token
+		mustClose(f)
+		for name, call := range methods(f.b, token) {
+			if err := call(background); !errors.Is(err, store.ErrClosed) {
+				f.Errorf("%s after Close: %v", name, err)
+			}
+		}
+	}},
+	{"closing again does nothing", func(f *fixture) {
+		mustClose(f)
+		mustClose(f)
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if err := f.b.Close(); err != nil {
+					f.Errorf("Close again: %v", err)
+				}
+			})
+		}
+		group.Wait()
+	}},
+	{"closing in a loop ends the stream", func(f *fixture) {
+		appendMany(f, 1000)
+		var last error
+		n := 0
+		for _, err := range f.b.Scan(background, "notes", "", store.WithViews) {
+			if n == 0 {
+				mustClose(f)
+			}
+			n, last = n+1, err
+		}
+		// What was read ahead may still come; then the error, if more is missing.
+		if n < 1000 && !errors.Is(last, store.ErrClosed) {
+			f.Errorf("the stream ended after %d elements with %v", n, last)
+		}
+	}},
+	{"close waits for the calls in hand", func(f *fixture) {
+		if f.Reopen == nil {
+			f.Skip("the backend keeps nothing")
+		}
+		const appenders = 8
+		acknowledged := make([]int64, appenders)
+		var begun, group sync.WaitGroup
+		begun.Add(appenders)
+		for n := range appenders {
+			group.Go(func() {
+				for {
+					_, err := f.b.Append(background, []store.Append{{Key: key(fmt.Sprint(n)), Entries: entries("1")}})
+					if acknowledged[n] == 0 {
+						begun.Done()
+					}
+					if err != nil {
+						if !errors.Is(err, store.ErrClosed) {
+							f.Errorf("Append: %v", err)
+						}
+						return
+					}
+					acknowledged[n]++
+				}
+			})
+		}
+		begun.Wait()
+		mustClose(f)
+		group.Wait()
+		f.reopen()
+		f.closed = false
+		for n := range appenders {
+			if head := f.load(key(fmt.Sprint(n))).Head; head != acknowledged[n] {
+				f.Errorf("appender %d has %d operations stored and %d acknowledged", n, head, acknowledged[n])
+			}
+		}
+	}},
+	{"reads with an ended context return its cause or succeed", func(f *fixture) {
+		token := f.appendAll(store.Append{Key: key("a"), Entries: entries("1")}).Token
+		for name, call := range methods(f.b, token) {
+			if err := call(ended()); err != nil && !errors.Is(err, errStopped) && !errors.Is(err, context.Canceled) {
+				f.Errorf("%s with an ended context: %v", name, err)
+			}
+		}
+	}},
+	{"a stream with an error ends", func(f *fixture) {
+		appendMany(f, 10)
+		mustClose(f)
+		streams := map[string]int{}
+		for _, err := range f.b.Runnable(background, []string{"notes"}) {
+			streams["Runnable"]++
+			mustBeClosed(f, err)
+		}
+		for _, err := range f.b.Scan(background, "notes", "", store.WithViews) {
+			streams["Scan"]++
+			mustBeClosed(f, err)
+		}
+		for _, err := range f.b.Parked(background, "notes") {
+			streams["Parked"]++
+			mustBeClosed(f, err)
+		}
+		for _, name := range []string{"Runnable", "Scan", "Parked"} {
+			if streams[name] != 1 {
+				f.Errorf("%s returned %d elements of a closed store, want one error", name, streams[name])
+			}
+		}
+	}},
+	{"two stores share nothing", func(f *fixture) {
+		f.append(key("a"), "1")
+		before := contents(f.T, f.b)
+		other := f.another()
+		if _, err := other.Append(background, []store.Append{{Key: key("a"), Entries: entries("x", "y")}}); err != nil {
+			f.Fatal(err)
+		}
+		mustRelease(f, mustClaim(f, other))
+		f.mustContain(before)
+	}},
+}
+
+// methods returns a call of each method, with input that a store with an
+// operation of notes/a accepts.
+func methods(b store.Backend, token store.Token) map[string]func(context.Context) error {
+	k := key("a")
+	calls := map[string]func(context.Context) error{
+		"Append": func(ctx context.Context) error {
+			_, err := b.Append(ctx, []store.Append{{Key: k, Entries: entries("1")}})
+			return err
+		},
+		"Load": func(ctx context.Context) error {
+			_, err := b.Load(ctx, []store.Key{k}, store.WithViews)
+			return err
+		},
+		"Operations": func(ctx context.Context) error {
+			_, err := b.Operations(ctx, []store.Range{{Key: k}}, store.Budget{})
+			return err
+		},
+		"Commit": func(ctx context.Context) error {
+			_, err := b.Commit(ctx, []store.Commit{{Key: k, Applied: 1, View: []byte("1")}})
+			return err
+		},
+		"Runnable": func(ctx context.Context) error {
+			for _, err := range b.Runnable(ctx, []string{"notes"}) {
+				return err
+			}
+			return nil
+		},
+		"Scan": func(ctx context.Context) error {
+			for _, err := range b.Scan(ctx, "notes", "", store.WithViews) {
+				return err
+			}
+			return nil
+		},
+		"Parked": func(ctx context.Context) error {
+			for _, err := range b.Parked(ctx, "notes") {
+				return err
+			}
+			return nil
+		},
+		"Resume": func(ctx context.Context) error {
+			_, err := b.Resume(ctx, []store.Key{k})
+			return err
+		},
+		"Register":    func(ctx context.Context) error { return b.Register(ctx, "notes", 1) },
+		"Collections": func(ctx context.Context) error { _, err := b.Collections(ctx); return err },
+		"Resolve":     func(ctx context.Context) error { _, err := b.Resolve(ctx, token, []store.Key{k}); return err },
+		"End":         func(ctx context.Context) error { _, err := b.End(ctx); return err },
+		"Claim":       func(ctx context.Context) error { _, err := b.Claim(ctx); return err },
+	}
+	if follower, ok := b.(store.Follower); ok {
+		calls["Follow"] = func(ctx context.Context) error { _, err := follower.Follow(ctx, 0); return err }
+	}
+	if transactor, ok := b.(store.Transactor); ok {
+		calls["Update"] = func(ctx context.Context) error {
+			return transactor.Update(ctx, func(context.Context, *sql.Tx) error { return nil })
+		}
+	}
+	return calls
+}
+
+func mustClose(f *fixture) {
+	f.Helper()
+	f.closed = true
+	if err := f.b.Close(); err != nil {
+		f.Fatalf("Close: %v", err)
+	}
+}
+
+func mustBeClosed(f *fixture, err error) {
+	f.Helper()
+	if !errors.Is(err, store.ErrClosed) {
+		f.Errorf("error is %v, want %v", err, store.ErrClosed)
+	}
+}

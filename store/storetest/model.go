@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/refold-go/refold/store"
+)
+
+// model is the contract written down as simply as possible: one log, and for
+// each document what was committed last. Whatever can be computed from the log
+// is computed each time.
+type model struct {
+	log       []logged
+	committed map[store.Key]committed
+}
+
+type logged struct {
+	key   store.Key
+	entry store.Entry
+}
+
+type committed struct {
+	applied int64
+	view    []byte
+	failure store.Failure
+	failed  bool
+}
+
+// model compares a backend with the model over random calls. After a while it
+// begins no further run, so that a store on a slow disk is tried less.
+func (s *suite) model(t *testing.T) {
+	stop := time.Now().Add(3 * time.Second)
+	failed := false // While rapid looks for a smaller failure, it goes on.
+	rapid.Check(t, func(r *rapid.T) {
+		if time.Now().After(stop) && !failed {
+			return
+		}
+		whole := false
+		defer func() { failed = failed || !whole }()
+		run := &modelRun{suite: s, outer: t, model: model{committed: make(map[store.Key]committed)}}
+		run.b = s.open(t)
+		defer func() {
+			if err := run.b.Close(); err != nil {
+				r.Fatalf("Close: %v", err)
+			}
+		}()
+		actions := map[string]func(*rapid.T){
+			"":           run.compare,
+			"append":     run.append,
+			"commit":     run.commit,
+			"resume":     run.resume,
+			"resolve":    run.resolve,
+			"operations": run.operations,
+		}
+		if s.Reopen != nil {
+			actions["reopen"] = run.reopen
+		}
+		r.Repeat(actions)
+		checkConsistent(r, run.b)
+		whole = !r.Failed()
+	})
+}
+
+// of returns the positions of a document's operations, in order of seq.
+func (m *model) of(k store.Key) []store.Position {
+	var positions []store.Position
+	for i, l := range m.log {
+		if l.key == k {
+			positions = append(positions, store.Position(i+1))
+		}
+	}
+	return positions
+}
+
+func (m *model) head(k store.Key) int64 { return int64(len(m.of(k))) }
+
+// keys returns the documents in order of collection and id.
+func (m *model) keys() []store.Key {
+	var keys []store.Key
+	for _, l := range m.log {
+		if !slices.Contains(keys, l.key) {
+			keys = append(keys, l.key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b store.Key) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	return keys
+}
+
+// append returns where the entries go, or the errors that the call may return.
+func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []error) {
+	next := model{log: slices.Clone(m.log)}
+	var documents []store.AppendedDocument
+	var refusals []error
+	for _, a := range appends {
+		before := next.head(a.Key)
+		var placed []store.Placed
+		for _, e := range a.Entries {
+			at, same := next.find(a.Key, e)
+			if at == 0 {
+				next.log = append(next.log, logged{a.Key, e})
+				placed = append(placed, store.Placed{Seq: next.head(a.Key), Position: store.Position(len(next.log))})
+				continue
+			}
+			if !same {
+				refusals = append(refusals, store.ErrIDReused)
+			}
+			seq := int64(slices.Index(next.of(a.Key), at) + 1)
+			placed = append(placed, store.Placed{Seq: seq, Position: at, Duplicate: true})
+		}
+		if a.Head != nil && *a.Head != before && next.head(a.Key) > before {
+			refusals = append(refusals, store.ErrConflict)
+		}
+		documents = append(documents, store.AppendedDocument{
+			Head: next.head(a.Key), Parked: m.committed[a.Key].failure.Park, Operations: placed,
+		})
+	}
+	if len(refusals) == 0 {
+		m.log = next.log
+	}
+	return documents, refusals
+}
+
+// find returns where the operation with the id of an entry is, 0 if there is
+// none, and whether it is the same.
+func (m *model) find(k store.Key, e store.Entry) (at store.Position, same bool) {
+	for i, l := range m.log {
+		if l.key == k && e.ID != "" && l.entry.ID == e.ID {
+			return store.Position(i + 1), l.entry.Kind == e.Kind && bytes.Equal(l.entry.Body, e.Body)
+		}
+	}
+	return 0, false
+}
+
+// commit returns what becomes of each commit, or an error.
+func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
+	for _, c := range commits {
+		if c.Applied > m.head(c.Key) {
+			return nil, store.ErrInvalid
+		}
+	}
+	var outcomes []store.Outcome
+	for _, c := range commits {
+		d := m.committed[c.Key]
+		if d.failure.Park || d.applied != c.Loaded {
+			outcomes = append(outcomes, store.Stale)
+			continue
+		}
+		if c.Applied > c.Loaded {
+			d.applied, d.view = c.Applied, c.View
+		}
+		d.failure, d.failed = store.Failure{}, c.Failure != nil
+		if d.failed {
+			d.failure = *c.Failure
+		}
+		m.committed[c.Key] = d
+		if d.applied == m.head(c.Key) {
+			outcomes = append(outcomes, store.Done)
+		} else {
+			outcomes = append(outcomes, store.StillDirty)
+		}
+	}
+	return outcomes, nil
+}
+
+// anyOf reports whether err is one of the errors.
+func anyOf(err error, all []error) bool {
+	return slices.ContainsFunc(all, func(one error) bool { return errors.Is(err, one) })
+}
