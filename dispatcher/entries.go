@@ -1,0 +1,79 @@
+package dispatcher
+
+import (
+	"hash/maphash"
+
+	"github.com/refold-go/refold/store"
+)
+
+// entry is 32 bytes: an entry and its cell in the index are 43 to 53 bytes a
+// document.
+type entry struct {
+	id         string
+	hash       uint32 // of the key, so that removing does not read the id again
+	link       uint32 // queued or free: slot+1 of the next one; in hand: its turn
+	absorbed   uint32 // signals since it was taken
+	collection uint16
+	state      State
+}
+
+// inHand reports whether a worker has the entry, under the ticket of this turn.
+func (e *entry) inHand(turn uint32) bool {
+	return (e.state == Running || e.state == Requeue) && e.link == turn
+}
+
+func (t *Table) pushLocked(slot uint32) {
+	e := t.slab.at(slot)
+	e.state, e.link = Queued, 0
+	if t.tail == 0 {
+		t.head = slot + 1
+	} else {
+		t.slab.at(t.tail - 1).link = slot + 1
+	}
+	t.tail = slot + 1
+	t.counts.Queued++
+}
+
+func (t *Table) popLocked() (slot uint32) {
+	slot = t.head - 1
+	if t.head = t.slab.at(slot).link; t.head == 0 {
+		t.tail = 0
+	}
+	t.counts.Queued--
+	return slot
+}
+
+func (t *Table) insertLocked(k store.Key, hash uint32) (slot uint32) {
+	slot = t.slab.alloc()
+	*t.slab.at(slot) = entry{id: k.ID, hash: hash, collection: t.collections.number(k.Collection)}
+	t.index.insert(hash, slot)
+	return slot
+}
+
+func (t *Table) removeLocked(slot uint32, e *entry) {
+	t.index.remove(e.hash, slot)
+	t.slab.release(slot)
+	t.dropIdleSlabLocked()
+}
+
+func (t *Table) findLocked(k store.Key, hash uint32) (slot uint32, found bool) {
+	for from := hash; ; {
+		slot, from, found = t.index.next(hash, from)
+		if !found {
+			return 0, false
+		}
+		if e := t.slab.at(slot); e.id == k.ID && t.collections.name(e.collection) == k.Collection {
+			return slot, true
+		}
+	}
+}
+
+// hash tells collections apart by the length and the last letter of their names
+// alone: they are few, and hashing the name too was a quarter of a signal's time.
+func (t *Table) hash(k store.Key) uint32 {
+	h := maphash.String(t.seed, k.ID)
+	if n := len(k.Collection); n > 0 {
+		h ^= (uint64(n)<<8 | uint64(k.Collection[n-1])) * 0x9e3779b97f4a7c15
+	}
+	return uint32(h ^ h>>32)
+}

@@ -1,0 +1,310 @@
+package dispatcher
+
+import (
+	"container/heap"
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Ticket is a document in the hands of a worker.
+type Ticket struct {
+	Key  store.Key
+	slot uint32
+	turn uint32
+}
+
+// Table is the in-flight table, see [State] for its arrows: one entry per
+// document that is queued, running or delayed, and the run queue through them.
+// All methods may be called at once from any number of goroutines. It reads no
+// clock.
+type Table struct {
+	seed   maphash.Seed
+	limit  int // most entries that are queued, running or requeue
+	takers int
+	wake   chan struct{} // for the feed: something to read, or another due time
+
+	// mu guards the following fields. It is never held while blocked: one short
+	// critical section per signal, take and done is the whole concurrency of this
+	// file. Sharding it gained nothing on 2 cores, where data layout does.
+	mu          sync.Mutex
+	slab        slab
+	slabIdle    bool // most of the slab was not needed of late: drop it when empty
+	index       index
+	collections collections
+	head, tail  uint32 // the run queue: slot+1 of its ends
+	delays      delays // of the entries that are delayed
+	waiters     waiters
+	turn        uint32 // of the last ticket
+	counts      Counts
+	// reread is set when a signal did not fit: the store knows of a document that
+	// has no entry here. It is cleared by the feed before it reads.
+	reread   bool
+	rereadAt time.Time // when the first delayed document that did not fit is due
+}
+
+// DefaultLimit is how many documents are queued or running at most if nothing
+// else is said. At 53 bytes each and the ids beside, that is about 6 MiB.
+const DefaultLimit = 65536
+
+// NewTable returns a table for at most limit queued and running documents, 0
+// meaning [DefaultLimit], of which takers workers take their share.
+func NewTable(limit, takers int) *Table {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return &Table{
+		seed:   maphash.MakeSeed(),
+		limit:  limit,
+		takers: max(takers, 1),
+		wake:   make(chan struct{}, 1),
+	}
+}
+
+// Signal says that a document may be dirty. It reports false if the document
+// has no entry and there is no room for one; the store is read again when there
+// is.
+func (t *Table) Signal(k store.Key) bool {
+	hash := t.hash(k)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.signalLocked(k, hash)
+}
+
+// SignalAll is Signal for each key, in order, in one critical section.
+func (t *Table) SignalAll(keys []store.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range keys {
+		t.signalLocked(k, t.hash(k))
+	}
+}
+
+func (t *Table) signalLocked(k store.Key, hash uint32) bool {
+	t.counts.Signals++
+	slot, found := t.findLocked(k, hash)
+	if !found {
+		if t.fullLocked() {
+			t.counts.Overflowed++
+			t.reread = true
+			return false
+		}
+		t.pushLocked(t.insertLocked(k, hash))
+		t.waiters.wakeOne()
+		return true
+	}
+	e := t.slab.at(slot)
+	if e.state == Running {
+		e.state = Requeue
+	}
+	e.absorbed++
+	t.counts.Absorbed++
+	return true
+}
+
+// Delay says that a document is dirty and must not run before due, as the store
+// remembers from an earlier life. It does nothing if the document has an entry.
+func (t *Table) Delay(k store.Key, due time.Time) {
+	hash := t.hash(k)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, found := t.findLocked(k, hash); !found {
+		t.delayLocked(t.insertLocked(k, hash), due)
+	}
+}
+
+// Take waits until a document is queued and fills buf with tickets: one, or this
+// worker's share of the queue if it is longer. It returns 0 and the context's
+// cause when ctx ends. Each ticket must come back through Done.
+func (t *Table) Take(ctx context.Context, buf []Ticket) (int, error) {
+	t.mu.Lock()
+	for {
+		if ctx.Err() != nil {
+			t.passOnLocked()
+			t.mu.Unlock()
+			return 0, context.Cause(ctx)
+		}
+		if n := t.takeLocked(buf); n > 0 {
+			t.mu.Unlock()
+			return n, nil
+		}
+		me := t.waiters.push()
+		t.mu.Unlock()
+		select {
+		case <-me.wake:
+			t.mu.Lock()
+			t.waiters.woken(me)
+		case <-ctx.Done():
+			t.mu.Lock()
+			t.waiters.withdraw(me)
+		}
+	}
+}
+
+func (t *Table) takeLocked(buf []Ticket) int {
+	share := (t.counts.Queued + t.takers - 1) / t.takers
+	n := min(len(buf), share)
+	for i := range n {
+		slot := t.popLocked()
+		e := t.slab.at(slot)
+		t.turn++
+		e.state, e.link, e.absorbed = Running, t.turn, 0
+		buf[i] = Ticket{Key: store.Key{Collection: t.collections.name(e.collection), ID: e.id}, slot: slot, turn: t.turn}
+	}
+	t.counts.Running += n
+	t.counts.Takes += int64(n)
+	t.passOnLocked()
+	return n
+}
+
+// passOnLocked is called by whoever leaves the queue: while a document is in it,
+// either no worker waits or one is being woken.
+func (t *Table) passOnLocked() {
+	if t.counts.Queued > 0 {
+		t.waiters.wakeOne()
+	}
+}
+
+// Done gives tickets back, each with how its run went. A ticket that was given
+// back before is refused: Done changes nothing for it, and returns how many were
+// accepted. requeued, if not nil, is called outside of the lock for each
+// document that goes round again because of signals, with their number.
+func (t *Table) Done(tickets []Ticket, results []Result, requeued func(k store.Key, signals int)) int {
+	type round struct {
+		key     store.Key
+		signals int
+	}
+	var rounds []round
+	accepted := 0
+	t.mu.Lock()
+	for i := range tickets {
+		ticket := &tickets[i]
+		if !t.slab.has(ticket.slot) {
+			continue
+		}
+		e := t.slab.at(ticket.slot)
+		if !e.inHand(ticket.turn) {
+			continue
+		}
+		accepted++
+		if t.doneLocked(ticket.slot, e, results[i]) {
+			t.counts.Requeues++
+			if requeued != nil {
+				rounds = append(rounds, round{ticket.Key, int(e.absorbed)})
+			}
+		}
+	}
+	t.passOnLocked()
+	poke := t.wantsReadLocked()
+	t.mu.Unlock()
+	if poke {
+		t.poke()
+	}
+	for _, r := range rounds {
+		requeued(r.key, r.signals)
+	}
+	return accepted
+}
+
+// doneLocked reports whether the requeue flag sent the document round again.
+func (t *Table) doneLocked(slot uint32, e *entry, r Result) bool {
+	requeue := e.state == Requeue
+	t.counts.Running--
+	switch {
+	case r.Verdict == Park, r.Verdict == Done && !requeue:
+		t.removeLocked(slot, e)
+	case r.Verdict == Delay:
+		t.delayLocked(slot, r.Until)
+	default:
+		t.pushLocked(slot)
+		return requeue
+	}
+	return false
+}
+
+// Wake queues the delayed documents that are due, and returns when the next one
+// is due; the zero time if none is delayed. What does not fit is read from the
+// store again.
+func (t *Table) Wake(now time.Time) (next time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.delays) > 0 && !t.delays[0].due.After(now) {
+		slot := heap.Pop(&t.delays).(delay).slot
+		t.counts.Delayed--
+		if t.fullLocked() {
+			t.removeLocked(slot, t.slab.at(slot))
+			t.reread = true
+			continue
+		}
+		t.pushLocked(slot)
+		t.waiters.wakeOne()
+	}
+	if !t.rereadAt.IsZero() && !t.rereadAt.After(now) {
+		t.rereadAt, t.reread = time.Time{}, true
+	}
+	next = t.rereadAt
+	if len(t.delays) > 0 && (next.IsZero() || t.delays[0].due.Before(next)) {
+		next = t.delays[0].due
+	}
+	return next
+}
+
+// Reread says that the store may have runnable documents without an entry.
+func (t *Table) Reread() {
+	t.mu.Lock()
+	t.reread = true
+	t.mu.Unlock()
+	t.poke()
+}
+
+// BeginRead reports whether the store should be read now: something may be there
+// and at least half of the table is free. It clears the mark, so that a signal
+// that does not fit during the reading sets it again.
+func (t *Table) BeginRead() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.wantsReadLocked() {
+		return false
+	}
+	t.reread = false
+	return true
+}
+
+// Woken receives when the feed has something to look at: BeginRead may have
+// become true, or Wake has an earlier time to return.
+func (t *Table) Woken() <-chan struct{} { return t.wake }
+
+func (t *Table) fullLocked() bool { return t.counts.Queued+t.counts.Running >= t.limit }
+
+// wantsReadLocked waits for half of the table to be free, so that the rows which
+// have an entry already are passed over once for as many new ones.
+func (t *Table) wantsReadLocked() bool {
+	return t.reread && t.counts.Queued+t.counts.Running <= t.limit/2
+}
+
+func (t *Table) poke() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// delayLocked puts an entry that is in no state's books into the delayed ones.
+// They have a bound of their own: one that does not fit is left to the store.
+func (t *Table) delayLocked(slot uint32, due time.Time) {
+	e := t.slab.at(slot)
+	if t.counts.Delayed >= t.limit {
+		t.removeLocked(slot, e)
+		if t.rereadAt.IsZero() || due.Before(t.rereadAt) {
+			t.rereadAt = due
+		}
+	} else {
+		e.state = Delayed
+		t.counts.Delayed++
+		heap.Push(&t.delays, delay{due: due, slot: slot})
+	}
+	t.poke()
+}
