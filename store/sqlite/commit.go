@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Commit implements [store.Store].
+func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	if err := store.CheckCommits(commits); err != nil {
+		return nil, err
+	}
+	size, parks := 0, false
+	for i := range commits {
+		size += 100 + len(commits[i].View)
+		f := commits[i].Failure
+		parks = parks || f != nil && f.Park
+	}
+	w := &commitWork{commits: commits}
+	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
+		return nil, err
+	}
+	return w.outcomes, nil
+}
+
+// commitWork is one call of Commit.
+type commitWork struct {
+	commits  []store.Commit
+	outcomes []store.Outcome
+}
+
+// guarded is a document as it is found in the transaction of a commit.
+type guarded struct {
+	generation, document, head int64
+	failed                     bool
+	stale                      bool
+}
+
+func (w *commitWork) do(t *transaction) error {
+	found := make([]guarded, len(w.commits))
+	for i := range w.commits {
+		if err := found[i].check(t, &w.commits[i]); err != nil {
+			return err
+		}
+	}
+	w.outcomes = make([]store.Outcome, len(w.commits))
+	for i := range w.commits {
+		outcome, err := found[i].write(t, &w.commits[i])
+		if err != nil {
+			return err
+		}
+		w.outcomes[i] = outcome
+	}
+	return nil
+}
+
+// check reads the document and compares it with what was loaded.
+func (g *guarded) check(t *transaction, c *store.Commit) error {
+	in, err := t.collection(c.Key.Collection)
+	if err != nil {
+		return err
+	}
+	g.stale = true
+	if in != nil {
+		row, err := t.document(in, c.Key.ID)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			g.generation, g.document, g.head = in.serving, integer(row[0]), integer(row[1])
+			g.stale = integer(row[5]) != c.Loaded || integer(row[6]) != c.Epoch || truth(row[3])
+			g.failed = truth(row[4])
+		}
+	}
+	if c.Applied > g.head {
+		return &store.InvalidError{
+			Field: "commit of " + c.Key.String(),
+			Got:   fmt.Sprintf("applied %d", c.Applied),
+			Want:  fmt.Sprintf("at most the head, %d", g.head),
+		}
+	}
+	return nil
+}
+
+// write stores the result. The guard is in the statement that moves applied, so
+// that nothing before it has to be right.
+func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) {
+	if g.stale {
+		return store.Stale, nil
+	}
+	outcome, dirty, sincePosition, sinceTime := store.Done, int64(0), int64(0), int64(0)
+	if g.head > c.Applied {
+		row, err := t.run.one(getPlace, g.document, c.Applied+1)
+		if err != nil {
+			return 0, err
+		}
+		if row == nil {
+			return 0, &statementError{"committing " + c.Key.String(), fmt.Errorf("operation %d is missing", c.Applied+1)}
+		}
+		outcome, dirty, sincePosition, sinceTime = store.StillDirty, 1, integer(row[0]), integer(row[1])
+	}
+	var attempts, notBefore, parked int64
+	f := c.Failure
+	if f != nil {
+		attempts, parked = int64(f.Attempts), number(f.Park)
+		if f.Delay > 0 {
+			notBefore = t.now + int64(f.Delay)
+		}
+	}
+	err := t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
+		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked)
+	if err != nil {
+		return 0, err
+	}
+	moved, err := t.run.one(changes)
+	if err != nil {
+		return 0, err
+	}
+	if integer(moved[0]) != 1 {
+		return store.Stale, nil
+	}
+	if c.Applied > c.Loaded {
+		if err := t.run.exec(putView, g.generation, g.document, notNull(c.View)); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case f != nil:
+		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, parked, f.Seq, cut(f.Error), cut(f.Stack), t.now)
+	case g.failed:
+		err = t.run.exec(dropFailure, g.generation, g.document)
+	}
+	return outcome, err
+}
+
+// cut shortens the text of a failure to what is kept, between characters.
+func cut(s string) string {
+	if len(s) <= store.MaxFailureText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:store.MaxFailureText], "")
+}

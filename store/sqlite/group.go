@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/refold-go/refold/store"
+)
+
+// runGroup runs requests in the transaction that has begun, commits, and answers
+// them. A request that is refused does not keep the others from being stored.
+//
+// A statement that fails (no space, an I/O error, no memory) ends the group:
+// everything is rolled back and each request runs again by itself, so that only
+// the one at fault has to bear it.
+func (w *writer) runGroup(group []*request) {
+	err := w.attempt(group)
+	if err == nil {
+		for _, r := range group {
+			close(r.done) // its error is set
+		}
+		return
+	}
+	if len(group) == 1 || errors.Is(err, store.ErrInDoubt) {
+		for _, r := range group {
+			r.answer(err)
+		}
+		return
+	}
+	w.log.Warn().Err(err).Int("requests", len(group)).Msg("refold: a transaction failed, trying its requests one by one")
+	for i, r := range group {
+		if err := w.begin(r.synced, always); err != nil {
+			r.answer(fmt.Errorf("refold: starting a transaction: %w", classify(err)))
+			continue
+		}
+		w.runGroup(group[i : i+1])
+	}
+}
+
+func always() bool { return true }
+
+// attempt runs and commits a group. After an error nothing is stored, but for
+// [store.ErrInDoubt], and the transaction has ended.
+func (w *writer) attempt(group []*request) error {
+	t := newTransaction(&w.conn.conn, w.of, time.Now())
+	for _, r := range group {
+		r.err = r.work.do(t)
+		if isStatementError(r.err) {
+			w.undo()
+			return classify(r.err)
+		}
+	}
+	if err := t.finish(); err != nil {
+		w.undo()
+		return classify(err)
+	}
+	return w.commit(w.conn.commit)
+}
+
+func isStatementError(err error) bool {
+	_, ok := errors.AsType[*statementError](err)
+	return ok
+}
+
+// commit ends the transaction with what run does, and says what a failure of it
+// means.
+//
+// SQLite reports "full" only for a write of the log that did not fit. The commit
+// frame is the last one written and its checksum covers all before it, so that
+// nothing is stored then. Any other failure may be that of the sync after it.
+func (w *writer) commit(run func() error) error {
+	err := run()
+	if err == nil {
+		return nil
+	}
+	open := !w.conn.raw.AutoCommit()
+	w.undo()
+	switch c := code(err); {
+	case c == sqlite3.ErrFull:
+		return fmt.Errorf("%w: committing: %w", store.ErrFull, err)
+	case open && (c == sqlite3.ErrBusy || c == sqlite3.ErrLocked):
+		return fmt.Errorf("refold: committing: %w", classify(err))
+	}
+	w.log.Warn().Err(err).Msg("refold: a commit failed, and it is unknown whether it is stored; opening the file again")
+	if w.conn != nil {
+		if rerr := w.conn.recover(); rerr != nil {
+			w.log.Warn().Err(rerr).Msg("refold: emptying the log after a failed commit")
+		}
+		w.abandon()
+	}
+	return fmt.Errorf("%w: committing: %w", store.ErrInDoubt, err)
+}

@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"iter"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Parked implements [store.Parking].
+func (s *Store) Parked(ctx context.Context, collection string) iter.Seq2[store.Document, error] {
+	return s.documents(ctx, collection, "", func(c *conn, generation int64, after string, row func([]driver.Value) bool) error {
+		return c.each(parkedPage, row, generation, after, int64(pageRows))
+	})
+}
+
+// Resume implements [store.Parking]. A resumed document keeps the record of what
+// went wrong, with no attempts, until a run goes well.
+func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
+	w := &resumeWork{keys: keys}
+	if err := s.submit(ctx, newRequest(w, true, 100*len(keys))); err != nil {
+		return 0, err
+	}
+	return w.resumed, nil
+}
+
+type resumeWork struct {
+	keys    []store.Key
+	resumed int
+}
+
+func (w *resumeWork) do(t *transaction) error {
+	w.resumed = 0
+	for _, k := range w.keys {
+		in, err := t.collection(k.Collection)
+		if err != nil {
+			return err
+		}
+		if in == nil {
+			continue
+		}
+		row, err := t.document(in, k.ID)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			continue
+		}
+		document := integer(row[0])
+		if row, err = t.run.one(resume, in.serving, document); err != nil {
+			return err
+		}
+		if row == nil {
+			continue
+		}
+		if err := t.run.exec(unparkFailure, in.serving, document); err != nil {
+			return err
+		}
+		w.resumed++
+	}
+	return nil
+}

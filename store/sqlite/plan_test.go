@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestPlans: no statement scans a table or sorts, but the one that lists all
+// collections.
+func TestPlans(t *testing.T) {
+	s := fresh(t, nil)
+	err := s.read(t.Context(), func(c *conn) error {
+		for st := range statementCount {
+			p, err := c.keep(st)
+			if err != nil {
+				return err
+			}
+			rows, err := c.raw.QueryContext(background, "EXPLAIN QUERY PLAN "+st.sql(), p.args)
+			if err != nil {
+				return err
+			}
+			row := make([]driver.Value, 4)
+			for rows.Next(row) == nil {
+				detail := row[3].(string)
+				scan := strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "VALUES") && !strings.Contains(detail, "CONSTANT ROW")
+				if st != allCollections && scan || strings.Contains(detail, "TEMP B-TREE") {
+					t.Errorf("%d %s: %s", st, st.what(), detail)
+				} else {
+					t.Logf("%d %s: %s", st, st.what(), detail)
+				}
+			}
+			rows.Close()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingIsPreparedTwice: SQLite prepares a statement again when a parameter
+// is bound that its plan may depend on. None of ours may have such a parameter.
+func TestNothingIsPreparedTwice(t *testing.T) {
+	s := fresh(t, nil)
+	mustAppend(t, s, one("a", "1"))
+	c := s.writer.conn
+	for st := range statementCount {
+		p, err := c.keep(st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := func() int64 { return reflect.ValueOf(p.stmt).Elem().FieldByName("repreps").Int() }
+		var first int64
+		for i := range 4 {
+			for j := range p.args {
+				p.args[j].Value = int64(2*i + j)
+			}
+			// Most fail, on a type or a constraint, but not before they are prepared.
+			if rows, err := p.stmt.QueryContext(background, p.args); err == nil {
+				rows.Close()
+			}
+			if i == 1 {
+				first = again()
+			}
+		}
+		if n := again() - first; n != 0 {
+			t.Errorf("%q was prepared %d times again in 2 runs: put a plus before its parameters", st.sql(), n)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Register implements [store.Registrar]. It is as durable as an append.
+func (s *Store) Register(ctx context.Context, name string, version int) error {
+	if err := store.CheckCollection(name); err != nil {
+		return err
+	}
+	if err := store.CheckVersion(version); err != nil {
+		return err
+	}
+	return s.submit(ctx, newRequest(&registerWork{name, version}, true, 100))
+}
+
+type registerWork struct {
+	name    string
+	version int
+}
+
+func (w *registerWork) do(t *transaction) error {
+	in, err := t.collection(w.name)
+	if err != nil {
+		return err
+	}
+	if in == nil {
+		_, err = t.makeCollection(w.name, int64(w.version))
+		return err
+	}
+	switch in.version {
+	case 0:
+		in.version = int64(w.version)
+		return t.run.exec(setVersion, in.id, in.version)
+	case int64(w.version):
+		t.touch = true // it may be visible and not synced
+		return nil
+	}
+	return &store.VersionError{Collection: w.name, Stored: int(in.version), Registered: w.version}
+}
+
+// Collections implements [store.Registrar].
+func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
+	var all []store.Collection
+	err := s.read(ctx, func(c *conn) error {
+		return c.each(allCollections, func(row []driver.Value) bool {
+			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1]))})
+			return true
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// generation returns which generation of a collection's views is read; 0 if
+// there is no such collection.
+func generation(c *conn, name string) (int64, error) {
+	row, err := c.one(getCollection, name)
+	if row == nil {
+		return 0, err
+	}
+	return integer(row[2]), nil
+}

@@ -1,0 +1,162 @@
+package sqlite
+
+import "database/sql/driver"
+
+// A runner runs statements in a transaction: the store's own connection, or a
+// transaction of the application. Errors are [*statementError].
+type runner interface {
+	// exec runs a statement whose rows nobody wants.
+	exec(s statement, args ...driver.Value) error
+	// one returns the first row, nil if there is none. The slice is good until
+	// the statement runs again.
+	one(s statement, args ...driver.Value) ([]driver.Value, error)
+}
+
+// A statement names one of the statements that connections keep prepared.
+type statement uint8
+
+const (
+	beginImmediate statement = iota
+	commitAll
+	getMeta
+	setMeta
+	bumpMeta
+	getCollection
+	newCollection
+	setVersion
+	allCollections
+	getDocument
+	newDocument
+	newProgress
+	lastRow
+	changes
+	moveHead
+	findID
+	insertOne
+	insertMany
+	markDirty
+	moveApplied
+	putView
+	getPlace
+	putFailure
+	dropFailure
+	unparkFailure
+	resume
+	loadPlain
+	loadViews
+	scanPlain
+	scanViews
+	readOperations
+	runnablePage
+	parkedPage
+	resolveDocument
+	statementCount
+)
+
+func (s statement) sql() string  { return statements[s].sql }
+func (s statement) what() string { return statements[s].what }
+
+// statements has the text of each statement, and what it is for in the words of
+// an error.
+//
+// The plus before some parameters changes nothing but this: without it SQLite
+// takes the parameter for a hint to the planner, and prepares the statement
+// again whenever it is bound, which costs 5 to 20 times as much as running it.
+// What runs for each document has no RETURNING: SQLite makes a temporary table
+// for that, which costs more than another statement.
+var statements = [statementCount]struct{ what, sql string }{
+	beginImmediate: {"starting a transaction", `BEGIN IMMEDIATE`},
+	commitAll:      {"committing", `COMMIT`},
+
+	getMeta:  {"reading a counter", `SELECT value FROM refold_meta WHERE key = ?1`},
+	setMeta:  {"writing a counter", `UPDATE refold_meta SET value = ?2 WHERE key = ?1`},
+	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
+
+	getCollection: {"reading a collection", `SELECT id, version, serving FROM refold_collections WHERE name = ?1`},
+	newCollection: {"making a collection", `INSERT INTO refold_collections (name, version, serving) VALUES (?1, ?2, ?3) RETURNING id`},
+	setVersion:    {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
+	allCollections: {"reading the collections", `
+		SELECT name, version, serving, id FROM refold_collections ORDER BY name COLLATE BINARY`},
+
+	getDocument: {"reading a document", `
+		SELECT d.id, d.head, p.dirty, p.parked, p.failed, p.applied, p.epoch
+		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
+		WHERE d.collection = +?2 AND d.name = +?3`},
+	newDocument: {"making a document", `INSERT INTO refold_documents (collection, name, head, last) VALUES (?1, ?2, ?3, ?4)`},
+	newProgress: {"making a document", `
+		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time) VALUES (?1, ?2, 1, ?3, ?4)`},
+	lastRow:    {"making a document", `SELECT last_insert_rowid()`},
+	changes:    {"counting changes", `SELECT changes()`},
+	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last = ?3 WHERE id = ?1`},
+	findID:     {"looking up an operation id", `SELECT seq, position, kind, body FROM refold_operations WHERE document = ?1 AND id = ?2`},
+	insertOne:  {"inserting an operation", insertInto + `(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
+	insertMany: {"inserting operations", insertRows},
+
+	markDirty: {"marking a document dirty", `
+		UPDATE refold_progress SET dirty = 1, since_position = ?3, since_time = ?4
+		WHERE generation = ?1 AND document = ?2 AND NOT dirty`},
+
+	moveApplied: {"moving applied", `
+		UPDATE refold_progress SET applied = ?5, dirty = ?6, since_position = ?7, since_time = ?8,
+			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12
+		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked`},
+	putView: {"writing a view", `
+		INSERT INTO refold_views (generation, document, body) VALUES (?1, ?2, ?3)
+		ON CONFLICT (generation, document) DO UPDATE SET body = excluded.body`},
+	getPlace: {"reading the place of an operation", `SELECT position, at FROM refold_operations WHERE document = ?1 AND seq = ?2`},
+	putFailure: {"recording a failure", `
+		INSERT INTO refold_failures (generation, document, name, parked, seq, error, stack, first_at, last_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
+		ON CONFLICT (generation, document) DO UPDATE SET parked = excluded.parked,
+			first_at = iif(seq = excluded.seq, first_at, excluded.first_at),
+			seq = excluded.seq, error = excluded.error, stack = excluded.stack, last_at = excluded.last_at`},
+	dropFailure:   {"forgetting a failure", `DELETE FROM refold_failures WHERE generation = ?1 AND document = ?2`},
+	unparkFailure: {"resuming a document", `UPDATE refold_failures SET parked = 0 WHERE generation = ?1 AND document = ?2`},
+	resume: {"resuming a document", `
+		UPDATE refold_progress SET parked = 0, attempts = 0, not_before = 0
+		WHERE generation = ?1 AND document = ?2 AND parked
+		RETURNING 1`},
+
+	loadPlain: {"loading a document", selectDocument + `NULL` + fromDocument + whereName},
+	loadViews: {"loading a document", selectDocument + `v.body` + fromDocument + joinViews + whereName},
+	scanPlain: {"scanning documents", selectDocument + `NULL` + fromDocument + whereAfter},
+	scanViews: {"scanning documents", selectDocument + `v.body` + fromDocument + joinViews + whereAfter},
+
+	readOperations: {"reading operations", `
+		SELECT seq, position, id, kind, coalesce(time, at), meta, body FROM refold_operations
+		WHERE document = (SELECT d.id FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
+			WHERE c.name = +?1 AND d.name = +?2)
+		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
+	runnablePage: {"reading runnable documents", `
+		SELECT d.name, p.since_position, p.since_time, p.not_before
+		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
+		WHERE p.generation = +?1 AND p.since_position > +?2 AND p.dirty AND NOT p.parked
+		ORDER BY p.since_position LIMIT +?3`},
+	parkedPage: {"reading parked documents", `
+		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
+			f.seq, f.error, f.stack, p.not_before, NULL
+		FROM refold_failures f
+		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
+		JOIN refold_documents d ON d.id = f.document
+		WHERE f.generation = +?1 AND f.parked AND f.name > +?2
+		ORDER BY f.name LIMIT +?3`},
+	resolveDocument: {"resolving a token", `
+		SELECT d.id, d.head, d.last FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
+		WHERE c.name = +?1 AND d.name = +?2`},
+}
+
+// The columns of a document, in the order that scanDocument reads them.
+const (
+	selectDocument = `
+		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
+			f.seq, f.error, f.stack, p.not_before, `
+	fromDocument = `
+		FROM refold_collections c
+		JOIN refold_documents d ON d.collection = c.id
+		JOIN refold_progress p ON p.generation = c.serving AND p.document = d.id
+		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
+	joinViews = `
+		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = d.id`
+	whereName  = ` WHERE c.name = +?1 AND d.name = +?2`
+	whereAfter = ` WHERE c.name = +?1 AND d.name > +?2 ORDER BY d.name LIMIT +?3`
+)

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// transaction is what the requests of one transaction share. The counter of
+// positions is read once and written once, so that it stays without gaps when
+// the transaction is rolled back.
+type transaction struct {
+	run runner
+	of  store.Incarnation
+	now int64 // the store's clock, nanoseconds
+
+	last        int64 // the last position given; -1 if not read yet
+	moved       bool  // whether positions were given
+	touch       bool  // whether something must be written so that it is synced
+	collections map[string]*collection
+	args        []driver.Value // memory for arguments
+}
+
+func newTransaction(run runner, of store.Incarnation, now time.Time) *transaction {
+	return &transaction{run: run, of: of, now: now.UnixNano(), last: -1}
+}
+
+// collection is a row of refold_collections.
+type collection struct {
+	id, version, serving int64
+}
+
+// collection returns the collection, nil if there is none.
+func (t *transaction) collection(name string) (*collection, error) {
+	if c := t.collections[name]; c != nil {
+		return c, nil
+	}
+	row, err := t.run.one(getCollection, name)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return t.remember(name, &collection{id: integer(row[0]), version: integer(row[1]), serving: integer(row[2])}), nil
+}
+
+// document returns the row of getDocument, nil if there is none.
+func (t *transaction) document(in *collection, name string) ([]driver.Value, error) {
+	return t.run.one(getDocument, in.serving, in.id, name)
+}
+
+// makeCollection makes the collection, with a generation of its own.
+func (t *transaction) makeCollection(name string, version int64) (*collection, error) {
+	row, err := t.run.one(bumpMeta, metaGeneration)
+	if err != nil {
+		return nil, err
+	}
+	c := &collection{version: version, serving: integer(row[0])}
+	if row, err = t.run.one(newCollection, name, version, c.serving); err != nil {
+		return nil, err
+	}
+	c.id = integer(row[0])
+	return t.remember(name, c), nil
+}
+
+func (t *transaction) remember(name string, c *collection) *collection {
+	if t.collections == nil {
+		t.collections = make(map[string]*collection)
+	}
+	t.collections[name] = c
+	return c
+}
+
+// position gives the next n positions and returns the one before the first.
+func (t *transaction) position(n int) (int64, error) {
+	if t.last < 0 {
+		row, err := t.run.one(getMeta, metaPosition)
+		if err != nil {
+			return 0, err
+		}
+		t.last = integer(row[0])
+	}
+	before := t.last
+	t.last += int64(n)
+	t.moved = true
+	return before, nil
+}
+
+// finish writes what the requests share.
+func (t *transaction) finish() error {
+	if t.moved {
+		return t.run.exec(setMeta, metaPosition, t.last)
+	}
+	if t.touch {
+		return t.run.exec(bumpMeta, metaSynced)
+	}
+	return nil
+}
