@@ -1,0 +1,160 @@
+package crash
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store/sqlite"
+)
+
+// The environment of a child: the file, what it does, and which life this is.
+const (
+	envFile = "REFOLD_CRASH_FILE"
+	envRole = "REFOLD_CRASH_ROLE"
+	envLife = "REFOLD_CRASH_LIFE"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(envRole); role != "" {
+		if err := child(role, os.Getenv(envFile), os.Getenv(envLife)); err != nil {
+			fmt.Fprintln(os.Stderr, "child:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const documents, appenders = 20, 4
+
+// chain is a state that shows which operations it was folded from, and in which
+// order: a hash over their seqs and bodies.
+type chain struct {
+	N    int64
+	Hash uint64
+}
+
+type link struct{ Text string }
+
+func fold(c chain, op materializer.Operation[link]) (chain, error) {
+	if op.Seq != c.N+1 {
+		return c, materializer.Permanent(fmt.Errorf("operation %d folded after %d", op.Seq, c.N))
+	}
+	c.N = op.Seq
+	for _, b := range []byte(op.Body.Text) {
+		c.Hash = (c.Hash ^ uint64(b)) * 1099511628211
+	}
+	return c, nil
+}
+
+func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer.Collection[chain, link], error) {
+	st, err := sqlite.Open(path, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err := materializer.New(st, materializer.Config{Workers: 2})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	chains, err := materializer.Register(m, materializer.Spec[chain, link]{Name: "chains", Version: 1, Fold: fold})
+	return st, m, chains, err
+}
+
+// child appends for as long as it lives, and says on standard output what was
+// acknowledged. As "both" it folds as well.
+func child(role, path, life string) error {
+	_, m, chains, err := open(path)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	failed := make(chan error, 1+appenders)
+	if role == "both" {
+		go func() { failed <- m.Run(ctx) }()
+	}
+	var out sync.Mutex
+	for a := range appenders {
+		go func() {
+			for i := 0; ; i++ {
+				document := strconv.Itoa((a*7 + i) % documents)
+				id := fmt.Sprintf("%s-%d-%d-%d", role, os.Getpid(), a, i)
+				_, err := m.Append(ctx, chains.ChangeWith(document, materializer.NewOperation[link]{ID: id, Body: link{Text: "life " + life + " " + id}}))
+				if err != nil {
+					failed <- err
+					return
+				}
+				out.Lock()
+				fmt.Printf("ack %s %s\n", document, id)
+				out.Unlock()
+			}
+		}()
+	}
+	return <-failed
+}
+
+// process is a child as its parent sees it.
+type process struct {
+	cmd   *exec.Cmd
+	first chan struct{} // closed at the first acknowledgement
+	acks  []ack         // complete when read has returned
+	read  sync.WaitGroup
+}
+
+type ack struct{ document, id string }
+
+func start(t *testing.T, role, path string, life int) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(os.Args[0]), first: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), envRole+"="+role, envFile+"="+path, fmt.Sprintf("%s=%d", envLife, life))
+	p.cmd.Stderr = os.Stderr
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.read.Go(func() {
+		lines := bufio.NewReader(stdout)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return // a line that was cut was not acknowledged to anybody
+			}
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "ack" {
+				if p.acks = append(p.acks, ack{f[1], f[2]}); len(p.acks) == 1 {
+					close(p.first)
+				}
+			}
+		}
+	})
+	return p
+}
+
+// kill lets the child work for a while after its first acknowledgement, and
+// kills it.
+func (p *process) kill(t *testing.T, after time.Duration) {
+	t.Helper()
+	select {
+	case <-p.first:
+	case <-time.After(time.Minute):
+		t.Error("the child has acknowledged nothing for a minute")
+	}
+	time.Sleep(after)
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	p.read.Wait()
+	if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the child ended by itself: %v", err)
+	}
+}
