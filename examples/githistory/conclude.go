@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// conclude goes through all views once: it writes the dump, compares, counts,
+// and reports.
+func conclude(ctx context.Context, o options, im *importer, repository string, took time.Duration, stdout, stderr io.Writer) error {
+	out := bufio.NewWriter(stdout)
+	dump := newEncoder(out)
+	var top mostChanged
+	documents := 0
+	for v, err := range im.files.All(ctx) {
+		if err != nil {
+			return err
+		}
+		documents++
+		l := newLine(v.ID, v.State, v.Applied)
+		top.offer(l)
+		if o.dump {
+			if err := dump.Encode(l); err != nil {
+				return err
+			}
+		}
+		if o.verify {
+			if err := im.verify.check(ctx, v.ID, v.State, v.Applied); err != nil {
+				return err
+			}
+		}
+	}
+
+	stats := im.m.Stats()
+	r := report{
+		Repository:          repository,
+		Commits:             im.commits.Load(),
+		Operations:          im.added.Load(),
+		Documents:           documents,
+		Runs:                stats.Runs,
+		Requeues:            stats.Requeues,
+		Signals:             stats.Signals,
+		OperationsPerRun:    ratio(float64(stats.Operations), float64(stats.Runs)),
+		StaleRuns:           stats.Stale,
+		Seconds:             ratio(took.Seconds(), 1),
+		OperationsPerSecond: ratio(float64(im.added.Load()), took.Seconds()),
+	}
+	if o.verify {
+		im.verify.finish()
+		r.Verified, r.Mismatches = true, im.verify.mismatches
+	}
+	if o.json {
+		if err := dump.Encode(r); err != nil {
+			return err
+		}
+	}
+	if !o.quiet {
+		r.summary(stderr, im.duplicates.Load())
+	}
+	if table := tableTo(o, out, stderr); table != nil {
+		if err := top.write(table); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if r.Mismatches > 0 {
+		for _, w := range im.verify.wrong {
+			fmt.Fprintln(stderr, w)
+		}
+		return fmt.Errorf("%d of %d files are not what their operations make", r.Mismatches, documents)
+	}
+	return nil
+}
+
+// tableTo says where the table of the most changed files goes: to standard
+// output, unless that is for JSON; nil means nowhere.
+func tableTo(o options, stdout, stderr io.Writer) io.Writer {
+	switch {
+	case !o.json && !o.dump:
+		return stdout
+	case !o.quiet:
+		return stderr
+	}
+	return nil
+}

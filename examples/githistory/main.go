@@ -1,0 +1,31 @@
+// Githistory keeps a view of every file of a git repository: how many commits
+// changed it, how many lines they added and deleted, how many people they are
+// of. Each change of a file by a commit is an operation on the document of its
+// path, with the commit as its id, appended by several goroutines at once.
+//
+//	go run ./examples/githistory -verify .
+//	go run ./examples/githistory -db history.db -writers 8 -dump REPO
+//
+// Because the operations have ids, the second command can be killed at any
+// moment and run again: what is stored is not stored twice, and the dump is the
+// same in the end. The flag -help lists all flags.
+//
+// The exit status is 0; 1 if something failed or -verify found a difference; 2
+// if the command line or the repository that it names is wrong.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	// When the reader of the output leaves early, like head, that is an error of
+	// writing and not the end of the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// report is the object that -json writes.
+type report struct {
+	Repository          string  `json:"repository"`
+	Commits             int64   `json:"commits"`    // read
+	Operations          int64   `json:"operations"` // added by this run
+	Documents           int     `json:"documents"`  // in the file
+	Runs                int64   `json:"runs"`
+	Requeues            int64   `json:"requeues"`
+	Signals             int64   `json:"signals"`
+	OperationsPerRun    float64 `json:"operations_per_run"` // folded, a run
+	StaleRuns           int64   `json:"stale_runs"`
+	Seconds             float64 `json:"seconds"`               // until all views were complete
+	OperationsPerSecond float64 `json:"operations_per_second"` // added and folded
+	Verified            bool    `json:"verified"`
+	Mismatches          int     `json:"mismatches"`
+}
+
+// line is an object that -dump writes.
+type line struct {
+	Path    string `json:"path"`
+	Changes int64  `json:"changes"`
+	Added   int64  `json:"added"`
+	Deleted int64  `json:"deleted"`
+	Authors int    `json:"authors"`
+	First   int64  `json:"first"`
+	Last    int64  `json:"last"`
+	Largest int64  `json:"largest"`
+	Applied int64  `json:"applied"`
+}
+
+func newLine(path string, f File, applied int64) line {
+	return line{path, f.Changes, f.Added, f.Deleted, len(f.Authors), f.First, f.Last, f.Largest, applied}
+}
+
+// newEncoder writes an object a line, with < > & as they are.
+func newEncoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// mostChanged keeps the files with the most changes.
+type mostChanged []line
+
+const tableRows = 10
+
+// offer takes l if it is among the first, and keeps the order: more changes
+// first, then by path.
+func (m *mostChanged) offer(l line) {
+	i, _ := slices.BinarySearchFunc(*m, l, func(a, b line) int {
+		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(a.Path, b.Path))
+	})
+	if i < tableRows {
+		*m = slices.Insert(*m, i, l)
+		*m = (*m)[:min(len(*m), tableRows)]
+	}
+}
+
+func (m mostChanged) write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "changes\tadded\tdeleted\tauthors\tlargest\tfirst\tlast\t  file")
+	for _, l := range m {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%s\t%s\t  %s\n",
+			l.Changes, l.Added, l.Deleted, l.Authors, l.Largest, day(l.First), day(l.Last), printable(l.Path))
+	}
+	return t.Flush()
+}
+
+func day(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.DateOnly) }
+
+// printable quotes a path that would upset a terminal.
+func printable(path string) string {
+	if strings.IndexFunc(path, func(r rune) bool { return !strconv.IsPrint(r) }) >= 0 {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// summary is what a person reads of a report.
+func (r *report) summary(w io.Writer, duplicates int64) {
+	if r.Operations == 0 {
+		fmt.Fprintf(w, "nothing to add: all %d changes of %d commits were stored before\n", duplicates, r.Commits)
+	} else {
+		fmt.Fprintf(w, "%d commits, %d operations added to %d files", r.Commits, r.Operations, r.Documents)
+		if duplicates > 0 {
+			fmt.Fprintf(w, " (%d were stored before)", duplicates)
+		}
+		fmt.Fprintf(w, "\n%.1f seconds, %.0f operations a second\n", r.Seconds, r.OperationsPerSecond)
+	}
+	if r.Runs > 0 {
+		fmt.Fprintf(w, "%d runs of %.2f operations, %d requeues, %d stale\n", r.Runs, r.OperationsPerRun, r.Requeues, r.StaleRuns)
+	}
+	if r.Verified {
+		fmt.Fprintf(w, "folded again: %d of %d files differ\n", r.Mismatches, r.Documents)
+	}
+}
+
+// ratio is a/b with three decimals; 0 if b is 0.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	f, _ := strconv.ParseFloat(strconv.FormatFloat(a/b, 'f', 3, 64), 64)
+	return f
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/refold-go/refold/materializer"
+)
+
+// verifier folds all again in memory and compares. A document is right if its
+// view equals the fold of all its stored operations, and if these are all that
+// were read: where the document has no others, its view equals the fold of what
+// was read as well. What was read is kept, a view for each document.
+type verifier struct {
+	files      *materializer.Collection[File, Change]
+	read       map[string]*expected
+	commits    map[string]struct{} // so that one that is listed twice counts once
+	wrong      []string            // the first differences
+	mismatches int
+}
+
+// expected is what was read of one document.
+type expected struct {
+	operations int64
+	state      File
+}
+
+const differencesShown = 10
+
+func newVerifier(files *materializer.Collection[File, Change]) *verifier {
+	return &verifier{files: files, read: make(map[string]*expected), commits: make(map[string]struct{})}
+}
+
+// expect notes what was read of a commit.
+func (v *verifier) expect(b batch) error {
+	if _, again := v.commits[b.commit]; again {
+		return nil
+	}
+	v.commits[b.commit] = struct{}{}
+	for _, d := range b.documents {
+		e := v.read[d.id]
+		if e == nil {
+			e = new(expected)
+			v.read[d.id] = e
+		}
+		for _, op := range d.operations {
+			var err error
+			e.operations++
+			e.state, err = fold(e.state, materializer.Operation[Change]{Document: d.id, ID: op.ID, Time: op.Time, Body: op.Body})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check compares the view of one document.
+func (v *verifier) check(ctx context.Context, id string, state File, applied int64) error {
+	var again File
+	n := int64(0)
+	for op, err := range v.files.Operations(ctx, id, 1) {
+		if err != nil {
+			return err
+		}
+		n++
+		if op.Seq != n {
+			v.differ("%s: operation %d has seq %d", printable(id), n, op.Seq)
+			return nil
+		}
+		if again, err = fold(again, op); err != nil {
+			return fmt.Errorf("operation %d of %s: %w", n, id, err)
+		}
+	}
+	e := v.read[id]
+	delete(v.read, id)
+	switch {
+	case applied != n:
+		v.differ("%s: the view has %d operations of %d", printable(id), applied, n)
+	case !state.equal(again):
+		v.differ("%s: the view is %s, its operations make %s", printable(id), text(state), text(again))
+	case e != nil && e.operations > n:
+		v.differ("%s: %d operations are stored, %d were read", printable(id), n, e.operations)
+	case e != nil && e.operations == n && !state.equal(e.state):
+		v.differ("%s: the view is %s, what was read makes %s", printable(id), text(state), text(e.state))
+	}
+	return nil
+}
+
+// finish adds what was read and is not stored at all.
+func (v *verifier) finish() {
+	for _, id := range slices.Sorted(maps.Keys(v.read)) {
+		v.differ("%s: no document, %d operations were read", printable(id), v.read[id].operations)
+	}
+}
+
+func (v *verifier) differ(format string, args ...any) {
+	v.mismatches++
+	if len(v.wrong) < differencesShown {
+		v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+func text(f File) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

@@ -1,0 +1,179 @@
+package materializer
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// NewOperation is an operation to be appended, with what may be said of it.
+type NewOperation[O any] struct {
+	// ID makes appending twice harmless: an operation whose id its document has
+	// already is not stored again. 1 to 255 bytes; empty means none.
+	ID string
+	// Time is the application's time of the operation. Zero means the store's
+	// clock. It never decides an order.
+	Time time.Time
+	// Meta is opaque, up to 64 KiB: causation, tracing and the like.
+	Meta []byte
+	// Body is the operation itself.
+	Body O
+}
+
+// Change is what one append adds to one document. [Collection.Change] and
+// [Collection.ChangeWith] make it.
+type Change struct {
+	append store.Append
+	err    error // of encoding; the append reports it
+}
+
+// Change makes a change of operations of which nothing else is said.
+func (c *Collection[S, O]) Change(id string, ops ...O) Change {
+	change := Change{append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
+	for i := range ops {
+		change.err = cmp.Or(change.err, c.encode(&change, i, ops[i]))
+	}
+	return change
+}
+
+// ChangeWith makes a change of operations with ids, times or metas.
+func (c *Collection[S, O]) ChangeWith(id string, ops ...NewOperation[O]) Change {
+	change := Change{append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
+	for i := range ops {
+		op := &ops[i]
+		change.append.Entries[i] = store.Entry{ID: op.ID, Time: op.Time, Meta: op.Meta}
+		change.err = cmp.Or(change.err, c.encode(&change, i, op.Body))
+	}
+	return change
+}
+
+// ExpectHead returns the change with the condition that the document's last
+// operation has this seq, 0 meaning that the document must not exist. If it has
+// not, and not all operations are there already by their ids, the append is
+// refused with a [*ConflictError].
+func (c Change) ExpectHead(seq int64) Change {
+	c.append.Head = &seq
+	return c
+}
+
+// encode fills in kind and body of an entry.
+func (c *Collection[S, O]) encode(change *Change, i int, op O) (err error) {
+	entry := &change.append.Entries[i]
+	if entry.Kind, entry.Body, err = c.spec.Operations.Encode(op); err != nil {
+		return fmt.Errorf("refold: encoding operation %d for %s: %w", i+1, change.append.Key, err)
+	}
+	return nil
+}
+
+// Append appends operations to one document. When it returns nil they are
+// durable, and the token covers them. Errors: see the list of errors of
+// appending; after any of them but [ErrInDoubt] nothing is stored.
+func (c *Collection[S, O]) Append(ctx context.Context, id string, ops ...O) (Token, error) {
+	appended, err := c.m.Append(ctx, c.Change(id, ops...))
+	return appended.Token, err
+}
+
+// Append appends the changes of any number of documents, of any collections of
+// this materializer, in one transaction: all or none. Each document may appear
+// once. Errors as for [Collection.Append].
+func (m *Materializer) Append(ctx context.Context, changes ...Change) (Appended, error) {
+	appends, err := unwrap(changes)
+	if err != nil {
+		return Appended{}, err
+	}
+	appended, err := m.st.Append(ctx, appends)
+	if err != nil {
+		if errors.Is(err, store.ErrInDoubt) {
+			m.table.Reread() // they may be there, and nobody will announce them
+		}
+		return Appended{}, err
+	}
+	m.appended.Publish(m.affected(appends, appended)...)
+	return appended, nil
+}
+
+// Update runs fn in a transaction on the store's own connection, so that rows of
+// the application and operations commit together; inside, operations are
+// appended with [Materializer.AppendTx] on the context and the transaction that
+// fn is given. It is as durable as an append. See [store.Transactor] for what fn
+// must not do. Errors: what fn returns, those of appending, and
+// [ErrUnsupported].
+func (m *Materializer) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	st, ok := m.st.(store.Transactor)
+	if !ok {
+		return fmt.Errorf("%w: transactions of the application", ErrUnsupported)
+	}
+	var keys []store.Key
+	err := st.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return fn(context.WithValue(ctx, inUpdate{m}, &keys), tx)
+	})
+	if errors.Is(err, store.ErrInDoubt) {
+		m.table.Reread()
+	}
+	if err == nil {
+		m.appended.Publish(keys...)
+	}
+	return err
+}
+
+// AppendTx is Append in a transaction of the application on the same database:
+// that of [Materializer.Update], or one that it began on a connection of its own,
+// which then must sync as much as the store's options promise. The operations
+// are stored when tx commits, and the token is void if it does not. The workers
+// see them when Update returns, or within a second. Errors as for
+// [Materializer.Append], and [ErrUnsupported].
+func (m *Materializer) AppendTx(ctx context.Context, tx *sql.Tx, changes ...Change) (Appended, error) {
+	st, ok := m.st.(store.Transactor)
+	if !ok {
+		return Appended{}, fmt.Errorf("%w: transactions of the application", ErrUnsupported)
+	}
+	appends, err := unwrap(changes)
+	if err != nil {
+		return Appended{}, err
+	}
+	appended, err := st.AppendTx(ctx, tx, appends)
+	if err != nil {
+		return Appended{}, err
+	}
+	if keys, ok := ctx.Value(inUpdate{m}).(*[]store.Key); ok {
+		*keys = append(*keys, m.affected(appends, appended)...)
+	}
+	return appended, nil
+}
+
+// inUpdate is the key under which Update's context has the documents to
+// announce.
+type inUpdate struct{ m *Materializer }
+
+// affected returns the documents to announce: not the parked ones, of which no
+// worker would take notice, and not those that had all the operations already,
+// which were announced then, or are found by reading the store.
+func (m *Materializer) affected(appends []store.Append, appended Appended) []store.Key {
+	keys := make([]store.Key, 0, len(appends))
+	for i := range appended.Documents {
+		doc := &appended.Documents[i]
+		if !doc.Parked && slices.ContainsFunc(doc.Operations, isNew) {
+			keys = append(keys, appends[i].Key)
+		}
+	}
+	return keys
+}
+
+func isNew(p store.Placed) bool { return !p.Duplicate }
+
+func unwrap(changes []Change) ([]store.Append, error) {
+	appends := make([]store.Append, len(changes))
+	for i := range changes {
+		if err := changes[i].err; err != nil {
+			return nil, err
+		}
+		appends[i] = changes[i].append
+	}
+	return appends, nil
+}

@@ -1,0 +1,126 @@
+package materializer
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Spec describes a collection: documents that share one fold. S is the state
+// that a fold makes, O the type of the operations.
+type Spec[S, O any] struct {
+	// Name names the collection in the store: [a-z][a-z0-9_-]{0,62}.
+	Name string
+	// Version is the version of the fold, 1 or more. A store that has the
+	// collection at another version refuses it.
+	Version int
+	// Operations encodes and decodes operations. nil means JSON, which works
+	// unless O is an interface; for those there is [Kinds].
+	Operations OperationCodec[O]
+	// Views encodes and decodes states. nil means JSON.
+	Views ViewCodec[S]
+	// Fold returns the state after an operation. It must be pure: the same
+	// operations give the same state, whenever and how often they are folded, in
+	// one run or in several with the state stored in between. The first operation
+	// of a document gets the zero state. Fold owns the state for one run, and may
+	// change and return it; it must not keep it. It may be called for several
+	// documents at once.
+	//
+	// An error or a panic fails the run at this operation; see [Permanent],
+	// [RetryAfter] and [Retry].
+	Fold func(state S, op Operation[O]) (S, error)
+	// Retry says what happens when Fold fails.
+	Retry Retry
+	// TimeLimit is how long one run of one document may take. It is looked at
+	// between operations; a run that is over it stops there and counts as failed,
+	// and what it has folded until then is kept. 0 means 1 minute, negative none.
+	TimeLimit time.Duration
+}
+
+// Operation is an operation as a fold gets it.
+type Operation[O any] struct {
+	// Document is the id of the document.
+	Document string
+	// Seq is the operation's number in its document, from 1 without gaps.
+	Seq int64
+	// ID, Kind and Meta are as they were appended. Meta must not be changed.
+	ID, Kind string
+	Meta     []byte
+	// Time is the application's time of the operation, or the store's if it gave
+	// none, in UTC.
+	Time time.Time
+	// Body is the operation itself.
+	Body O
+}
+
+// Collection is a registered collection: the typed way to its documents.
+type Collection[S, O any] struct {
+	m    *Materializer
+	spec Spec[S, O]
+}
+
+// collection is what the engine knows of one: the fold without its types.
+type collection struct {
+	name      string
+	retry     Retry
+	timeLimit time.Duration
+	fold      func(ctx context.Context, r *foldRun) folded
+}
+
+// Register adds a collection to a materializer, before its Run, and to its
+// store, if it is not there. Errors: [ErrInvalid] for what the spec lacks,
+// [ErrVersion], [ErrStarted], and those of the store.
+func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], error) {
+	if err := store.CheckCollection(spec.Name); err != nil {
+		return nil, err
+	}
+	if err := store.CheckVersion(spec.Version); err != nil {
+		return nil, err
+	}
+	if spec.Fold == nil {
+		return nil, &InvalidError{Field: "fold of " + spec.Name, Got: "nil", Want: "a function"}
+	}
+	if spec.Operations == nil {
+		if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface {
+			return nil, &InvalidError{
+				Field: "operations of " + spec.Name,
+				Got:   fmt.Sprintf("the interface %v without a codec", t),
+				Want:  "Spec.Operations, for example Kinds",
+			}
+		}
+		spec.Operations = jsonOperations[O]{}
+	}
+	if checked, ok := spec.Operations.(interface{ check() error }); ok {
+		if err := checked.check(); err != nil {
+			return nil, fmt.Errorf("operations of %s: %w", spec.Name, err)
+		}
+	}
+	if spec.Views == nil {
+		spec.Views = jsonViews[S]{}
+	}
+	if spec.TimeLimit == 0 {
+		spec.TimeLimit = defaultTimeLimit
+	}
+	c := &Collection[S, O]{m: m, spec: spec}
+	if err := m.addable(spec.Name); err != nil {
+		return nil, err // before the store keeps the name
+	}
+	if err := m.st.Register(context.Background(), spec.Name, spec.Version); err != nil {
+		return nil, err
+	}
+	err := m.add(&collection{name: spec.Name, retry: spec.Retry, timeLimit: spec.TimeLimit, fold: c.fold})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Name returns the collection's name.
+func (c *Collection[S, O]) Name() string { return c.spec.Name }
+
+func (c *Collection[S, O]) key(id string) Key {
+	return Key{Collection: c.spec.Name, ID: id}
+}

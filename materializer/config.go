@@ -1,0 +1,74 @@
+package materializer
+
+import (
+	"time"
+
+	"github.com/refold-go/refold/worker"
+	"github.com/rs/zerolog"
+)
+
+// Config holds the settings of a materializer. The zero value works.
+type Config struct {
+	// Logger gets what happens: failures of folds at warn, parked documents at
+	// error, requeues at debug. The zero logger is silent.
+	Logger zerolog.Logger
+	// Workers is how many folds may run at once. 0 means [runtime.GOMAXPROCS].
+	Workers int
+	// Queue is how many documents wait or run in memory at most, at about 53 bytes
+	// each and their ids beside. What does not fit waits in the store. 0 means
+	// 65,536.
+	Queue int
+	// Batch is how many documents a worker takes at once at most, to load and
+	// commit them together. It takes its share of what is queued, so that with one
+	// document queued it takes one. 0 means 64.
+	Batch int
+	// Bytes bounds the operations that all workers together hold in memory; views
+	// come on top. A larger document is folded in slices; a single larger operation
+	// is folded alone. 0 means 64 MiB.
+	Bytes int64
+	// Grace is how long runs in hand may go on when Run is told to stop. 0 means
+	// 10 s; negative means not at all.
+	Grace time.Duration
+	// Announcements is how far the bus of appended documents and each stream of
+	// changes may run ahead of its reader, in documents. Beyond that the
+	// dispatcher reads the store again, and a stream ends with [ErrLagged]. 0 means
+	// 4,096.
+	Announcements int
+}
+
+const (
+	defaultBatch         = 64
+	defaultBytes         = 64 << 20
+	defaultAnnouncements = 4096
+	// sliceOperations bounds a run in operations, beside the bytes: 16,384 small
+	// ones take some 20 ms, so that a long document lets others have their turn.
+	sliceOperations = 16384
+)
+
+// Retry says what happens when a fold fails. The zero value works.
+type Retry struct {
+	// Attempts is how often a document is run until it is parked, counted for each
+	// operation at which it fails. 0 means 10; 1 parks at the first failure.
+	Attempts int
+	// First and Cap are the longest delays after the first and after any failed
+	// run, Factor is how much longer it gets each time. The delay is drawn between
+	// 0 and that. 0 means 100 ms, 1 minute and 2.
+	First, Cap time.Duration
+	Factor     float64
+}
+
+const (
+	defaultAttempts  = 10
+	defaultTimeLimit = time.Minute
+)
+
+func (r Retry) attempts() int {
+	if r.Attempts <= 0 {
+		return defaultAttempts
+	}
+	return r.Attempts
+}
+
+func (r Retry) backoff() worker.Backoff {
+	return worker.Backoff{First: r.First, Cap: r.Cap, Factor: r.Factor}
+}

@@ -1,0 +1,153 @@
+package materializer
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/refold-go/refold/bus"
+	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/store"
+)
+
+// Materializer is what an application holds: the way to append operations and
+// to read views, and the pool of workers that makes these from those. All
+// methods may be called at once from any number of goroutines, and all but Run
+// work in a process that never calls it.
+type Materializer struct {
+	st       store.Backend
+	cfg      Config
+	table    *dispatcher.Table
+	appended bus.Bus[store.Key] // documents that may be dirty
+	changes  bus.Bus[changed]   // documents whose view or failure was stored
+	waits    waits
+	counts   counters
+
+	// running is set while Run works, so that who waits for a view knows whether
+	// this process makes it.
+	running atomic.Bool
+	// ended is closed when Run has returned; endCause is written before.
+	ended    chan struct{}
+	endCause error
+
+	// mu guards the following fields.
+	mu          sync.Mutex
+	started     bool
+	collections map[string]*collection
+}
+
+// changed says that a run of the document was stored.
+type changed struct {
+	key     store.Key
+	applied int64
+}
+
+// New makes a materializer over a store. The store stays the caller's, who
+// closes it when Run has returned. Errors: [ErrInvalid] for a config that makes
+// no sense.
+func New(st store.Backend, cfg Config) (*Materializer, error) {
+	if st == nil {
+		return nil, &InvalidError{Field: "store", Got: "nil", Want: "a store"}
+	}
+	for _, c := range []struct {
+		field string
+		value int64
+	}{
+		{"Config.Workers", int64(cfg.Workers)},
+		{"Config.Queue", int64(cfg.Queue)},
+		{"Config.Batch", int64(cfg.Batch)},
+		{"Config.Bytes", cfg.Bytes},
+		{"Config.Announcements", int64(cfg.Announcements)},
+	} {
+		if c.value < 0 {
+			return nil, &InvalidError{Field: c.field, Got: fmt.Sprint(c.value), Want: "0 or more"}
+		}
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	if cfg.Batch == 0 {
+		cfg.Batch = defaultBatch
+	}
+	if cfg.Bytes == 0 {
+		cfg.Bytes = defaultBytes
+	}
+	if cfg.Announcements == 0 {
+		cfg.Announcements = defaultAnnouncements
+	}
+	return &Materializer{
+		st:          st,
+		cfg:         cfg,
+		table:       dispatcher.NewTable(cfg.Queue, cfg.Workers),
+		ended:       make(chan struct{}),
+		collections: make(map[string]*collection),
+	}, nil
+}
+
+// Unregistered returns the collections that are in the store and that nobody has
+// registered here. Their operations are kept, nobody folds them, and they hold
+// up nobody.
+func (m *Materializer) Unregistered(ctx context.Context) ([]store.Collection, error) {
+	all, err := m.st.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var unknown []store.Collection
+	for _, c := range all {
+		if _, ok := m.collections[c.Name]; !ok {
+			unknown = append(unknown, c)
+		}
+	}
+	return unknown, nil
+}
+
+// add registers a collection.
+func (m *Materializer) add(c *collection) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.addableLocked(c.name); err != nil {
+		return err
+	}
+	m.collections[c.name] = c
+	return nil
+}
+
+// addable returns why a collection of this name cannot be added, if so.
+func (m *Materializer) addable(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.addableLocked(name)
+}
+
+func (m *Materializer) addableLocked(name string) error {
+	if m.started {
+		return fmt.Errorf("%w: register %s before Run", ErrStarted, name)
+	}
+	if _, twice := m.collections[name]; twice {
+		return &InvalidError{Field: "collection", Got: name + " twice", Want: "each name once"}
+	}
+	return nil
+}
+
+// collection returns a registered collection; it is called for keys that came
+// through the table, which has no others.
+func (m *Materializer) collection(name string) *collection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.collections[name]
+}
+
+// names returns the registered collections.
+func (m *Materializer) names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := make([]string, 0, len(m.collections))
+	for name := range m.collections {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package materializer_test
+
+const raceDetector = true

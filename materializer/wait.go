@@ -1,0 +1,143 @@
+package materializer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/refold-go/refold/store"
+)
+
+// End returns a token that covers all that is in the log now, by whomever it was
+// appended: Wait for it waits until everything is in its view.
+func (m *Materializer) End(ctx context.Context) (Token, error) { return m.st.End(ctx) }
+
+// Wait waits until the views of all registered collections contain what the
+// token covers. A parked document does not fail the others: the rest is waited
+// for, and then the error is [ErrParked] and names some. Other errors as for
+// [Collection.Get].
+func (m *Materializer) Wait(ctx context.Context, token Token) error {
+	return m.wait(ctx, token, m.names())
+}
+
+// Wait waits until the views of the named documents contain what the token
+// covers, or those of the whole collection if none is named. Errors as for
+// [Materializer.Wait].
+func (c *Collection[S, O]) Wait(ctx context.Context, token Token, ids ...string) error {
+	if len(ids) == 0 {
+		return c.m.wait(ctx, token, []string{c.spec.Name})
+	}
+	var parked []error
+	for _, id := range ids {
+		key := c.key(id)
+		if err := store.CheckKey(key); err != nil {
+			return err
+		}
+		if err := c.m.waitFor(ctx, token, key); errors.Is(err, ErrParked) {
+			parked = append(parked, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return errors.Join(parked...)
+}
+
+// wait goes through the runnable documents, the one that lacks the oldest
+// operation first, and waits for each that lacks something the token covers. In
+// that order the first one that does not ends the pass. What became runnable
+// behind the pass is found by another one, until one finds nothing.
+func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
+	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
+		return err
+	}
+	for again := true; again; {
+		again = false
+		for row, err := range m.st.Runnable(ctx, collections) {
+			if err != nil {
+				return err
+			}
+			doc, lacks, err := m.lacks(ctx, token, row.Key)
+			if err != nil {
+				return err
+			}
+			if !lacks && doc.Since.Position == row.Since.Position {
+				break
+			}
+			if !lacks {
+				continue // it is not as it was when the row was read
+			}
+			again = true
+			if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) {
+				return err
+			}
+		}
+	}
+	return m.parkedBehind(ctx, token, collections)
+}
+
+// lacks reports whether a document's view lacks operations that the token
+// covers.
+func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (store.Document, bool, error) {
+	seq, err := m.resolve(ctx, token, key)
+	if err != nil {
+		return store.Document{}, false, err
+	}
+	docs, err := m.st.Load(ctx, []store.Key{key}, store.WithoutViews)
+	if err != nil {
+		return store.Document{}, false, err
+	}
+	return docs[0], docs[0].Applied < seq, nil
+}
+
+// waitFor waits for one document.
+func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error {
+	seq, err := m.resolve(ctx, token, key)
+	if err != nil {
+		return err
+	}
+	var parked error
+	err = m.await(ctx, key, func() (bool, error) {
+		docs, err := m.st.Load(ctx, []store.Key{key}, store.WithoutViews)
+		if err != nil {
+			return false, err
+		}
+		return m.enough(docs[0], seq, &parked), nil
+	})
+	if err != nil {
+		return err
+	}
+	return parked
+}
+
+// parkedBehind returns an error that names parked documents which lack what the
+// token covers, or nil.
+func (m *Materializer) parkedBehind(ctx context.Context, token Token, collections []string) error {
+	const most = 5
+	var names []string
+	n := 0
+	for _, collection := range collections {
+		for doc, err := range m.st.Parked(ctx, collection) {
+			if err != nil {
+				return err
+			}
+			seq, err := m.resolve(ctx, token, doc.Key)
+			if err != nil {
+				return err
+			}
+			if seq <= doc.Applied {
+				continue
+			}
+			if n++; n <= most {
+				names = append(names, doc.Key.String())
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case n > most:
+		names = append(names, fmt.Sprintf("and %d more", n-most))
+	}
+	return fmt.Errorf("%w: %s", ErrParked, strings.Join(names, ", "))
+}
