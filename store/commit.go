@@ -13,6 +13,9 @@ type Commit struct {
 	// View is the new view. It is ignored if Applied is Loaded: then only
 	// Failure is recorded.
 	View []byte
+	// Deleted stores that the document is deleted instead of a view. It is ignored
+	// if Applied is Loaded.
+	Deleted bool
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.
 	Failure *Failure

@@ -49,10 +49,14 @@ type Document struct {
 	// Applied is the highest seq that the view contains; 0 if there is no view.
 	Applied int64
 	// View is the stored view, as the application encoded it. It is nil if
-	// Applied is 0 or if views were not asked for.
+	// Applied is 0, if the document is deleted, or if views were not asked for.
 	View []byte
-	// Epoch goes with Applied into the guard of a commit. It is 0 where
-	// documents are not leased.
+	// Deleted tells that the fold said so of the operations up to Applied. The next
+	// one starts again from nothing.
+	Deleted bool
+	// Epoch goes with Applied into the guard of a commit. It is another one after
+	// [Parking.Discard], and if the document was removed and made again, so that
+	// the runs in hand are stale.
 	Epoch int64
 	// Since is zero unless the document is dirty.
 	Since Since
@@ -77,6 +81,9 @@ type Failure struct {
 	// store may cut each to 64 KiB.
 	Error string
 	Stack string
+	// First and Last are when the first and the last of those attempts were
+	// recorded, by the store's clock. They are not read in a commit.
+	First, Last time.Time
 	// Park takes the document out of the runnable ones until it is resumed.
 	Park bool
 	// Delay is how long the document must not run, by the store's clock: in a

@@ -24,14 +24,21 @@ var (
 	ErrBusy = errors.New("refold: store is busy, nothing was stored")
 	// ErrFull means that there is no room left.
 	ErrFull = errors.New("refold: no space left, nothing was stored")
-	// ErrNested means that Append was called inside of Update with its context.
-	ErrNested = errors.New("refold: Append inside of Update would wait for itself: use AppendTx")
+	// ErrForgotten means that the document was erased, and that its id is refused
+	// for ever.
+	ErrForgotten = errors.New("refold: document was forgotten")
+	// ErrNested means that a call that writes was made inside of Update with its
+	// context.
+	ErrNested = errors.New("refold: a write inside of Update would wait for itself")
 )
 
 // Errors of reading.
 var (
-	// ErrNotFound means that the document has no operations.
-	ErrNotFound = errors.New("refold: document not found")
+	// ErrNotFound means that there is no such thing: a document that has no
+	// operations, an operation that was never appended, an unknown collection.
+	ErrNotFound = errors.New("refold: not found")
+	// ErrDeleted means that the document's fold said that it is deleted.
+	ErrDeleted = errors.New("refold: document is deleted")
 	// ErrParked means that the document's fold failed for good.
 	ErrParked = errors.New("refold: document is parked")
 	// ErrForeignToken means that the token was made by another store.
@@ -46,6 +53,9 @@ var (
 	ErrClosed = errors.New("refold: store is closed")
 	// ErrClaimed means that another materializer works on the store.
 	ErrClaimed = errors.New("refold: another materializer works on this store")
+	// ErrTraces means that a document is forgotten, but that its bytes could not be
+	// removed yet, most often because somebody is reading the store.
+	ErrTraces = errors.New("refold: document is forgotten, but traces of it are left")
 	// ErrVersion means that a collection is stored at another version; see
 	// [VersionError].
 	ErrVersion = errors.New("refold: collection is stored at another version")

@@ -18,6 +18,7 @@ const (
 	MaxBody        = 16 << 20 // bytes of a body; a backend's options may say less
 	MaxPerAppend   = 65536    // operations of one append, over all its documents
 	MaxFailureText = 64 << 10 // bytes of a failure's error and of its stack
+	MaxDiscardText = 4 << 10  // bytes of who discarded an operation, and of why
 )
 
 // The range of times that fit nanoseconds in 64 bits.
@@ -118,6 +119,15 @@ func CheckCommits(commits []Commit) error {
 		}
 	}
 	return checkDistinct(len(commits), "commit", func(i int) Key { return commits[i].Key })
+}
+
+// CheckDiscard returns an [InvalidError] unless By and Why are 1 to 4,096 bytes of
+// valid UTF-8 without NUL.
+func CheckDiscard(d *Discard) error {
+	if err := checkText("who discards", d.By, 1, MaxDiscardText); err != nil {
+		return err
+	}
+	return checkText("reason to discard", d.Why, 1, MaxDiscardText)
 }
 
 func checkDistinct(n int, what string, key func(int) Key) error {

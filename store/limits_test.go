@@ -124,6 +124,22 @@ func TestCheckCommits(t *testing.T) {
 	}
 }
 
+func TestCheckDiscard(t *testing.T) {
+	long := strings.Repeat("x", store.MaxDiscardText)
+	for _, c := range []struct{ name, by, why, field string }{
+		{"short", "a", "b", ""},
+		{"long", long, long, ""},
+		{"by nobody", "", "b", "who discards"},
+		{"for no reason", "a", "", "reason to discard"},
+		{"name too long", long + "x", "b", "who discards"},
+		{"reason too long", "a", long + "x", "reason to discard"},
+		{"not UTF-8", "\xff", "b", "who discards"},
+		{"with NUL", "a", "b\x00", "reason to discard"},
+	} {
+		mustCheck(t, c.name, store.CheckDiscard(&store.Discard{By: c.by, Why: c.why}), c.field == "", c.field)
+	}
+}
+
 // A message must stay readable whatever the input was.
 func TestInvalidErrorIsShort(t *testing.T) {
 	for _, err := range []error{

@@ -26,6 +26,8 @@ type Operation struct {
 	Seq int64
 	// Position is its place in the log.
 	Position Position
+	// Discarded tells that every fold passes over it, see [Parking.Discard].
+	Discarded bool
 	Entry
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io"
 	"iter"
+	"time"
 )
 
 // Backend is what a materializer needs of a store.
@@ -14,6 +15,9 @@ type Backend interface {
 	Resolver
 	Claimer
 	Parking
+	Pauser
+	Censor
+	Eraser
 	// Close waits for the calls in hand and releases everything. Calling it again
 	// does nothing and returns nil.
 	io.Closer
@@ -35,6 +39,8 @@ type Collection struct {
 	Name string
 	// Version is the version of the fold; 0 if nobody has registered it yet.
 	Version int
+	// Paused tells that its documents are held back, see [Pauser].
+	Paused bool
 }
 
 // Resolver answers what a token means.
@@ -49,16 +55,33 @@ type Resolver interface {
 	End(ctx context.Context) (Token, error)
 }
 
-// Claimer lets one materializer at a time work on a store.
+// Claimer lets one materializer at a time work on a store, and tells it how the
+// last one ended.
 type Claimer interface {
-	// Claim gives the store to the caller until release is called, the store is
+	// Claim gives the store to the caller until the claim is released, the store is
 	// closed or the process ends. It does not wait: if the store is taken, by this
-	// process or another, it returns [ErrClaimed]. Calling release again does
-	// nothing.
-	Claim(ctx context.Context) (release func() error, err error)
+	// process or another, it returns [ErrClaimed]. Claiming leaves a mark in the
+	// store, and releasing takes it away, both as durable as an append.
+	Claim(ctx context.Context) (Claim, error)
 }
 
-// Parking shows and resumes documents whose fold failed for good.
+// Claim is a store in the hands of a materializer.
+type Claim struct {
+	// Unclean tells that the last claim ended without Release: its process was
+	// killed, or brought down by what it did, or has closed the store before. A
+	// store whose content does not outlive its process never says so.
+	Unclean bool
+	// End is the position of the last operation in the log when the claim was made.
+	// After an unclean end, what the process may have been working on when it ended
+	// is dirty since there or before.
+	End Position
+	// Release gives the store back and takes the mark away. If the mark cannot be
+	// taken away it returns why, and the store is given back all the same; after
+	// Close that is [ErrClosed]. Calling it again does nothing and returns nil.
+	Release func() error
+}
+
+// Parking shows documents whose fold failed for good, and lets them go on.
 type Parking interface {
 	// Parked returns the parked documents of a collection in order of id, without
 	// their views.
@@ -68,6 +91,84 @@ type Parking interface {
 	// stays until a run went well, with no attempts. It returns how many were
 	// parked; the others are not touched. It is as durable as an append.
 	Resume(ctx context.Context, keys []Key) (int, error)
+
+	// Discard marks one operation of a document as discarded, on the record: it
+	// stays in the log, is read with Discarded set, and every fold passes over it
+	// from then on. If the document is parked at that operation it is resumed. It
+	// is as durable as an append, and makes runs in hand stale. Errors:
+	// [InvalidError] if [CheckDiscard] says so, [ErrNotFound] if the document does
+	// not have the operation, [InvalidError] if its view contains it already.
+	// Discarding again changes nothing and returns nil.
+	Discard(ctx context.Context, d Discard) error
+
+	// Discards returns the record of a collection, in the order of its documents'
+	// ids and of seq.
+	Discards(ctx context.Context, collection string) iter.Seq2[Discard, error]
+}
+
+// Discard is the record of an operation that every fold passes over.
+type Discard struct {
+	Key Key
+	Seq int64
+	// By and Why say who discarded it and for what reason.
+	By, Why string
+	// At is the store's clock then. It is not read by [Parking.Discard].
+	At time.Time
+}
+
+// Pauser holds back the documents of whole collections.
+type Pauser interface {
+	// Pause holds back the documents of a collection, or lets them go: while it is
+	// paused none of them is runnable. It can be appended to and read. It survives a
+	// restart, and is as durable as an append. Errors: [ErrNotFound] if there is no
+	// such collection.
+	Pause(ctx context.Context, collection string, paused bool) error
+}
+
+// Censor counts documents.
+type Censor interface {
+	// Count returns how many documents a collection has in each state, and which
+	// one is behind for the longest time. It takes time in proportion to the dirty
+	// documents. An unknown collection has none.
+	Count(ctx context.Context, collection string) (Counts, error)
+}
+
+// Counts are the documents of a collection by state.
+type Counts struct {
+	// Dirty are those that are dirty and not parked, those that wait after a
+	// failure among them; Waiting are only these. Parked are the parked ones.
+	Dirty, Waiting, Parked int64
+	// Oldest is the dirty document, not parked, that lacks the oldest operation;
+	// OldestParked is the same among the parked ones. Each has a zero Key if there
+	// is none.
+	Oldest, OldestParked Runnable
+}
+
+// Eraser removes documents for good.
+type Eraser interface {
+	// Forget erases a document: its operations, view and failure, and its id. What
+	// is left is a hash that refuses the id for ever: an append to it is
+	// [ErrForgotten]. When it returns nil, nothing of the document is found in what
+	// the store keeps on disk, but for what the file system keeps of blocks that
+	// it gave back. It is as durable as an append. It is not an error if the
+	// document does not exist: its id is refused from then on all the same. If the
+	// document is gone but traces of it could not be removed, because ctx ended or
+	// for another cause, the error is [ErrTraces]; calling it again tries that
+	// again. A run in hand cannot bring the document back: its commit is stale.
+	// Errors: [InvalidError] for a key that [CheckKey] refuses.
+	Forget(ctx context.Context, key Key) error
+
+	// Forgotten reports whether the document was forgotten.
+	Forgotten(ctx context.Context, key Key) (bool, error)
+
+	// Drop removes a collection with its registration and all its documents. From
+	// its first moment on there is no such collection for any other call, and runs
+	// in hand are stale; an append makes a new one, not registered and not paused,
+	// which this call leaves alone. The content is removed in slices. If that is
+	// interrupted, calling it again goes on, for this name or any other. Ids that
+	// were forgotten stay refused. It is as durable as an append. It is not an
+	// error if there is no such collection.
+	Drop(ctx context.Context, collection string) error
 }
 
 // Follower is the role of a store in which documents can become dirty without a
@@ -101,4 +202,12 @@ type Transactor interface {
 	// does not. ctx must be the one that fn was given, if tx
 	// is that of Update.
 	AppendTx(ctx context.Context, tx *sql.Tx, appends []Append) (Appended, error)
+}
+
+// Checker is the role of a store that can say whether it is well.
+type Checker interface {
+	// Check returns nil, or what is wrong with the store: a write-ahead log that
+	// only grows, a disk that is full, a connection that is lost. It is cheap
+	// enough to be called every second.
+	Check(ctx context.Context) error
 }

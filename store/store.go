@@ -46,8 +46,10 @@ type Store interface {
 
 	// Commit stores the results of runs, each under its own guard, and says what
 	// became of each, in the same order. One that is stale changes nothing and
-	// does not keep the others from being stored. A key may appear once. A
-	// document with Applied beyond its head is [ErrInvalid], for the whole call.
+	// does not keep the others from being stored. A document that does not exist
+	// is stale, because it may have been removed during the run. A key may appear
+	// once. A commit that is not stale, with Applied beyond the document's head, is
+	// [ErrInvalid], for the whole call.
 	//
 	// An error is for the whole call: after [ErrInDoubt] it is unknown which are
 	// stored, after any other error none is. A commit of views alone may be lost

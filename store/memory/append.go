@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -50,6 +51,9 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 // next on, or why they may not.
 func (s *Store) placeLocked(a *store.Append, next *store.Position) ([]store.Placed, error) {
 	d := s.documentLocked(a.Key)
+	if d == nil && s.forgottenLocked(a.Key) {
+		return nil, fmt.Errorf("%w: %s", store.ErrForgotten, a.Key)
+	}
 	placed := make([]store.Placed, len(a.Entries))
 	head := d.head()
 	var given map[string]int // the first entry of this call with an id
@@ -91,7 +95,7 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 	c := s.collectionLocked(a.Key.Collection)
 	d := c.documents[a.Key.ID]
 	if d == nil {
-		d = &document{key: a.Key}
+		d = &document{key: a.Key, epoch: c.epoch}
 		c.documents[a.Key.ID] = d
 		c.ids.insert(a.Key.ID, d)
 	}
@@ -116,8 +120,8 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			d.ids[op.ID] = op.Seq
 		}
 	}
-	if !wasDirty && d.runnable() {
-		c.runnable.insert(d.since().Position, d)
+	if !wasDirty && !d.parked() {
+		c.enterLocked(d)
 	}
 	return d
 }

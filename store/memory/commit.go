@@ -20,7 +20,8 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	}
 	for i := range commits {
 		c := &commits[i]
-		if head := s.documentLocked(c.Key).head(); c.Applied > head {
+		d := s.documentLocked(c.Key)
+		if head := d.head(); !d.stale(c) && c.Applied > head {
 			return nil, &store.InvalidError{
 				Field: "commit of " + c.Key.String(),
 				Got:   fmt.Sprintf("applied %d", c.Applied),
@@ -39,53 +40,51 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 // commitLocked stores one result, unless its guard does not hold.
 func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 	d := s.documentLocked(c.Key)
-	if d == nil || d.parked() || d.applied != c.Loaded || c.Epoch != 0 {
+	if d.stale(c) {
 		return store.Stale
 	}
-	runnable := &s.collections[c.Key.Collection].runnable
-	runnable.remove(d.since().Position)
+	in := s.collections[c.Key.Collection]
+	in.leaveLocked(d)
 	if c.Applied > c.Loaded {
-		d.setView(c.View, c.Applied)
+		d.setView(c)
 	}
-	d.failure, d.notBefore = nil, time.Time{}
-	if f := c.Failure; f != nil {
-		d.failure = &store.Failure{
-			Seq: f.Seq, Attempts: f.Attempts, Error: clip(f.Error), Stack: clip(f.Stack), Park: f.Park,
-		}
-		if f.Delay > 0 {
-			d.notBefore = now.Add(f.Delay)
-		}
-	}
-	if d.runnable() {
-		runnable.insert(d.since().Position, d)
-	}
+	d.setFailure(c.Failure, now)
+	in.enterLocked(d)
 	if d.dirty() {
 		return store.StillDirty
 	}
 	return store.Done
 }
 
-// Resume implements [store.Parking]. A resumed document keeps the record of what
-// went wrong, with no attempts.
-func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writableLocked(ctx); err != nil {
-		return 0, err
+// stale reports whether the guard of a commit does not hold. The document may be
+// nil.
+func (d *document) stale(c *store.Commit) bool {
+	return d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch
+}
+
+// setView replaces the view, which is never nil if there is one.
+func (d *document) setView(c *store.Commit) {
+	d.applied, d.deleted, d.view = c.Applied, c.Deleted, nil
+	if !c.Deleted {
+		d.view = append([]byte{}, c.View...)
 	}
-	resumed := 0
-	for _, k := range keys {
-		d := s.documentLocked(k)
-		if d == nil || !d.parked() {
-			continue
-		}
-		failure := *d.failure
-		failure.Park, failure.Attempts = false, 0
-		d.failure, d.notBefore = &failure, time.Time{}
-		if d.runnable() {
-			s.collections[k.Collection].runnable.insert(d.since().Position, d)
-		}
-		resumed++
+}
+
+// setFailure replaces the record of what went wrong; nil clears it.
+func (d *document) setFailure(f *store.Failure, now time.Time) {
+	last := d.failure
+	d.failure, d.notBefore = nil, time.Time{}
+	if f == nil {
+		return
 	}
-	return resumed, nil
+	d.failure = &store.Failure{
+		Seq: f.Seq, Attempts: f.Attempts, Error: clip(f.Error), Stack: clip(f.Stack), Park: f.Park,
+		First: now.UTC().Round(0), Last: now.UTC().Round(0),
+	}
+	if last != nil && last.Seq == f.Seq && f.Attempts > 1 {
+		d.failure.First = last.First
+	}
+	if f.Delay > 0 {
+		d.notBefore = now.Add(f.Delay)
+	}
 }

@@ -15,9 +15,34 @@ func (d *document) head() int64 {
 	return int64(len(d.operations))
 }
 
-func (d *document) dirty() bool    { return d.head() > d.applied }
-func (d *document) parked() bool   { return d.failure != nil && d.failure.Park }
-func (d *document) runnable() bool { return d.dirty() && !d.parked() }
+func (d *document) dirty() bool  { return d.head() > d.applied }
+func (d *document) parked() bool { return d.failure != nil && d.failure.Park }
+
+// leaveLocked takes a document out of the runnable and the parked ones, before
+// it is changed.
+func (c *collection) leaveLocked(d *document) {
+	c.runnable.remove(d.since().Position)
+	c.parked.remove(d.key.ID)
+}
+
+// enterLocked puts a document where it belongs, after it was changed.
+func (c *collection) enterLocked(d *document) {
+	switch {
+	case d.parked():
+		c.parked.insert(d.key.ID, d)
+	case d.dirty():
+		c.runnable.insert(d.since().Position, d)
+	}
+}
+
+// asRunnable returns the document as one that waits to be run.
+func (d *document) asRunnable(now time.Time) store.Runnable {
+	r := store.Runnable{Key: d.key, Since: d.since()}
+	if !d.notBefore.IsZero() {
+		r.Wait = max(d.notBefore.Sub(now), 0)
+	}
+	return r
+}
 
 // since returns the place of the first operation that the view lacks.
 func (d *document) since() store.Since {
@@ -35,9 +60,11 @@ func (d *document) snapshot(parts store.Parts) store.Document {
 		Head:    d.head(),
 		Last:    d.operations[len(d.operations)-1].Position,
 		Applied: d.applied,
+		Deleted: d.deleted,
+		Epoch:   d.epoch,
 		Since:   d.since(),
 	}
-	if parts == store.WithViews && d.applied > 0 {
+	if parts == store.WithViews && d.view != nil {
 		copied.View = append([]byte{}, d.view...)
 	}
 	if d.failure != nil {
@@ -45,12 +72,6 @@ func (d *document) snapshot(parts store.Parts) store.Document {
 		copied.Failure.Delay = max(time.Until(d.notBefore), 0)
 	}
 	return copied
-}
-
-// setView replaces the view, which is never nil once there is one.
-func (d *document) setView(view []byte, applied int64) {
-	d.view = append([]byte{}, view...)
-	d.applied = applied
 }
 
 // clip cuts a text to the limit, and lets go of what it was cut from.

@@ -8,6 +8,7 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -37,18 +38,28 @@ type Store struct {
 	claimed     bool
 	end         store.Position
 	collections map[string]*collection
+	// forgotten has the hash of each key that is refused for ever.
+	forgotten map[[sha256.Size]byte]struct{}
+	// drops counts the collections that were dropped.
+	drops int64
 }
 
 var _ store.Backend = (*Store)(nil)
 
 type collection struct {
-	version   int
+	version int
+	paused  bool
+	// epoch is that of new documents. No two collections that had the same name
+	// share it.
+	epoch     int64
 	documents map[string]*document
 	// ids has every element of documents, in order of id.
 	ids ordered[string]
 	// runnable has exactly the documents that are dirty and not parked, in order
 	// of the first operation that their views lack.
 	runnable ordered[store.Position]
+	// parked has exactly the parked documents, in order of id.
+	parked ordered[string]
 }
 
 type document struct {
@@ -58,7 +69,11 @@ type document struct {
 	// ids has the seq of each operation with an id; nil if there is none.
 	ids     map[string]int64
 	applied int64
-	view    []byte
+	epoch   int64
+	view    []byte // nil if deleted
+	deleted bool
+	// discards are in order of seq.
+	discards []store.Discard
 	// failure is never changed in place, only replaced.
 	failure *store.Failure
 	// notBefore is the end of the failure's delay; zero if there was none.
@@ -74,7 +89,11 @@ type operation struct {
 
 // New returns an empty store. nil means the zero [Options].
 func New(o *Options) *Store {
-	s := &Store{maxBody: store.MaxBody, collections: make(map[string]*collection)}
+	s := &Store{
+		maxBody:     store.MaxBody,
+		collections: make(map[string]*collection),
+		forgotten:   make(map[[sha256.Size]byte]struct{}),
+	}
 	if o != nil && o.MaxBody > 0 {
 		s.maxBody = min(o.MaxBody, store.MaxBody)
 	}
@@ -123,31 +142,52 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	}
 	all := make([]store.Collection, 0, len(s.collections))
 	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
-		all = append(all, store.Collection{Name: name, Version: s.collections[name].version})
+		c := s.collections[name]
+		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused})
 	}
 	return all, nil
 }
 
-// Claim implements [store.Claimer]. Calling release again does nothing.
-func (s *Store) Claim(ctx context.Context) (release func() error, err error) {
+// Pause implements [store.Pauser].
+func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.readableLocked(ctx); err != nil {
-		return nil, err
+	if err := s.writableLocked(ctx); err != nil {
+		return err
+	}
+	c := s.collections[name]
+	if c == nil {
+		return fmt.Errorf("%w: collection %q", store.ErrNotFound, name)
+	}
+	c.paused = paused
+	return nil
+}
+
+// Claim implements [store.Claimer]. It is never unclean.
+func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return store.Claim{}, err
 	}
 	if s.claimed {
-		return nil, store.ErrClaimed
+		return store.Claim{}, store.ErrClaimed
 	}
 	s.claimed = true
-	var once sync.Once
-	return func() error {
-		once.Do(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.claimed = false
-		})
+	released := false // guarded by mu
+	return store.Claim{End: s.end, Release: func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if released {
+			return nil
+		}
+		released = true
+		if s.closed {
+			return store.ErrClosed
+		}
+		s.claimed = false
 		return nil
-	}, nil
+	}}, nil
 }
 
 // readableLocked returns why a call can't be served, if so.
@@ -173,7 +213,7 @@ func (s *Store) writableLocked(ctx context.Context) error {
 func (s *Store) collectionLocked(name string) *collection {
 	c := s.collections[name]
 	if c == nil {
-		c = &collection{documents: make(map[string]*document)}
+		c = &collection{documents: make(map[string]*document), epoch: s.drops << 32}
 		s.collections[name] = c
 	}
 	return c

@@ -98,10 +98,13 @@ func TestEndedContext(t *testing.T) {
 		"Collections": func() error { _, err := s.Collections(ctx); return err },
 		"Resolve":     func() error { _, err := s.Resolve(ctx, store.Token{}, nil); return err },
 		"End":         func() error { _, err := s.End(ctx); return err },
-		"Claim":       func() error { _, err := s.Claim(ctx); return err },
-		"Runnable":    func() error { return first(s.Runnable(ctx, nil)) },
-		"Scan":        func() error { return first(s.Scan(ctx, "notes", "", store.WithViews)) },
-		"Parked":      func() error { return first(s.Parked(ctx, "notes")) },
+
+		"Count":     func() error { _, err := s.Count(ctx, "notes"); return err },
+		"Forgotten": func() error { _, err := s.Forgotten(ctx, store.Key{}); return err },
+		"Discards":  func() error { return first(s.Discards(ctx, "notes")) },
+		"Runnable":  func() error { return first(s.Runnable(ctx, nil)) },
+		"Scan":      func() error { return first(s.Scan(ctx, "notes", "", store.WithViews)) },
+		"Parked":    func() error { return first(s.Parked(ctx, "notes")) },
 	} {
 		if err := call(); err != stopped { //nolint:errorlint // The cause itself is promised.
 			t.Errorf("%s: %v, want the context's cause", name, err)

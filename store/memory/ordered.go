@@ -80,6 +80,15 @@ func (o *ordered[K]) after(key K, n int, page []*document) []*document {
 	return page
 }
 
+// all calls f for each document, in order.
+func (o *ordered[K]) all(f func(*document)) {
+	for _, c := range o.chunks {
+		for _, e := range c {
+			f(e.document)
+		}
+	}
+}
+
 // chunkAfter returns the index of the first chunk that begins beyond key.
 func (o *ordered[K]) chunkAfter(key K) int {
 	return sort.Search(len(o.chunks), func(i int) bool { return o.chunks[i][0].key > key })

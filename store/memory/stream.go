@@ -47,7 +47,7 @@ func (s *Store) runnablePage(ctx context.Context, collections []string, last sto
 	}
 	var documents []*document
 	for _, name := range collections {
-		if c := s.collections[name]; c != nil {
+		if c := s.collections[name]; c != nil && !c.paused {
 			documents = c.runnable.after(last, pageSize, documents)
 		}
 	}
@@ -58,41 +58,53 @@ func (s *Store) runnablePage(ctx context.Context, collections []string, last sto
 	page := make([]store.Runnable, len(documents))
 	now := time.Now()
 	for i, d := range documents {
-		page[i] = store.Runnable{Key: d.key, Since: d.since()}
-		if !d.notBefore.IsZero() {
-			page[i].Wait = max(d.notBefore.Sub(now), 0)
-		}
+		page[i] = d.asRunnable(now)
 	}
 	return page, nil
 }
 
 // Scan implements [store.Store].
 func (s *Store) Scan(ctx context.Context, collection, after string, parts store.Parts) iter.Seq2[store.Document, error] {
-	return s.scan(ctx, collection, after, func(d *document) (store.Document, bool) {
+	return stream(s, ctx, collection, after, idPage, func(d *document) (store.Document, bool) {
 		return d.snapshot(parts), true
 	})
 }
 
-// Parked implements [store.Parking]. It looks at all documents of the
-// collection.
+// Parked implements [store.Parking].
 func (s *Store) Parked(ctx context.Context, collection string) iter.Seq2[store.Document, error] {
-	return s.scan(ctx, collection, "", func(d *document) (store.Document, bool) {
-		if !d.parked() {
-			return store.Document{}, false
-		}
-		return d.snapshot(store.WithoutViews), true
+	return stream(s, ctx, collection, "", parkedPage, func(d *document) (store.Document, bool) {
+		return d.snapshot(store.WithoutViews), d.parked()
 	})
 }
 
-// scan returns what look, called with the lock held, makes of the documents of
-// a collection and does not leave out.
-func (s *Store) scan(ctx context.Context, collection, after string, look func(*document) (store.Document, bool)) iter.Seq2[store.Document, error] {
-	return func(yield func(store.Document, error) bool) {
+func idPage(c *collection, last string, page []*document) []*document {
+	return c.ids.after(last, pageSize, page)
+}
+
+func parkedPage(c *collection, last string, page []*document) []*document {
+	return c.parked.after(last, pageSize, page)
+}
+
+// stream returns what look makes of documents of a collection, and does not
+// leave out. next puts the first documents beyond an id into page; both are
+// called with the lock held.
+func stream[T any](
+	s *Store, ctx context.Context, name, after string,
+	next func(c *collection, last string, page []*document) []*document, look func(*document) (T, bool),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		var page []*document
 		for last := after; ; last = page[len(page)-1].key.ID {
-			var err error
-			if page, err = s.scanPage(ctx, collection, last, page[:0]); err != nil {
-				yield(store.Document{}, err)
+			page = page[:0]
+			s.mu.Lock()
+			err := s.readableLocked(ctx)
+			if c := s.collections[name]; err == nil && c != nil {
+				page = next(c, last, page)
+			}
+			s.mu.Unlock()
+			if err != nil {
+				yield(none, err)
 				return
 			}
 			if len(page) == 0 {
@@ -101,29 +113,19 @@ func (s *Store) scan(ctx context.Context, collection, after string, look func(*d
 			for _, d := range page {
 				s.mu.Lock()
 				err := s.readableLocked(ctx)
-				copied, wanted := look(d)
+				seen, wanted := none, false
+				if s.documentLocked(d.key) == d { // it may have been removed
+					seen, wanted = look(d)
+				}
 				s.mu.Unlock()
 				if err != nil {
-					yield(store.Document{}, err)
+					yield(none, err)
 					return
 				}
-				if wanted && !yield(copied, nil) {
+				if wanted && !yield(seen, nil) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// scanPage puts the first documents beyond an id into page.
-func (s *Store) scanPage(ctx context.Context, collection, last string, page []*document) ([]*document, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.readableLocked(ctx); err != nil {
-		return nil, err
-	}
-	if c := s.collections[collection]; c != nil {
-		page = c.ids.after(last, pageSize, page)
-	}
-	return page, nil
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/refold-go/refold/store"
 )
@@ -90,6 +91,13 @@ func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) (er
 		if row != nil {
 			p.document, p.head = integer(row[0]), integer(row[1])
 			p.dirty, p.parked = truth(row[2]), truth(row[3])
+		}
+	}
+	if p.document == 0 {
+		if gone, err := t.forgotten(a.Key); err != nil {
+			return err
+		} else if gone {
+			return fmt.Errorf("%w: %s", store.ErrForgotten, a.Key)
 		}
 	}
 	p.fresh = len(a.Entries)

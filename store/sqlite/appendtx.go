@@ -36,11 +36,16 @@ func (s *Store) AppendTx(ctx context.Context, tx *sql.Tx, appends []store.Append
 			return store.Appended{}, err
 		}
 	}
+	restore, err := r.secureDelete()
+	if err != nil {
+		return store.Appended{}, classify(err)
+	}
+	defer restore()
 	w := &appendWork{appends: appends}
 	if err := r.run("SAVEPOINT refold_append"); err != nil {
 		return store.Appended{}, classify(err)
 	}
-	err := s.appendIn(r, w)
+	err = s.appendIn(r, w)
 	if err != nil {
 		// If SQLite has rolled back everything already there is nothing to undo.
 		if uerr := r.run("ROLLBACK TO refold_append"); uerr == nil {
@@ -117,6 +122,22 @@ func (r *txRunner) pragma(query string) (v driver.Value, err error) {
 		return nil, fmt.Errorf("refold: checking the transaction: %w", err)
 	}
 	return v, nil
+}
+
+// secureDelete has the connection overwrite what it deletes, as the writing one
+// does: when a page of ours is divided, rows move. restore undoes that.
+func (r *txRunner) secureDelete() (restore func(), err error) {
+	was, err := r.pragma("PRAGMA main.secure_delete")
+	if err != nil || integer(was) == 1 {
+		return func() {}, err
+	}
+	if _, err := r.pragma("PRAGMA main.secure_delete = ON"); err != nil {
+		return nil, err
+	}
+	return func() {
+		// It cannot fail: it only sets a flag.
+		_, _ = r.pragma(fmt.Sprintf("PRAGMA main.secure_delete = %d", integer(was)))
+	}, nil
 }
 
 // exec implements runner.

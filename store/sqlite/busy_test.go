@@ -34,6 +34,13 @@ func TestAContextEndsWhileAnotherProcessHoldsTheLock(t *testing.T) {
 		}},
 		{"resume", func(ctx context.Context) error { _, err := s.Resume(ctx, []store.Key{key("a")}); return err }},
 		{"register", func(ctx context.Context) error { return s.Register(ctx, "notes", 1) }},
+		{"pause", func(ctx context.Context) error { return s.Pause(ctx, "notes", true) }},
+		{"discard", func(ctx context.Context) error {
+			return s.Discard(ctx, store.Discard{Key: key("a"), Seq: 1, By: "b", Why: "w"})
+		}},
+		{"forget", func(ctx context.Context) error { return s.Forget(ctx, key("a")) }},
+		{"drop", func(ctx context.Context) error { return s.Drop(ctx, "notes") }},
+		{"claim", func(ctx context.Context) error { return second(s.Claim(ctx)) }},
 		{"update", func(ctx context.Context) error { return s.Update(ctx, nothingToDo) }},
 	} {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errTooLate)
@@ -143,9 +150,12 @@ func TestTheClaimIsOfOneHandleAndEndsWithItsProcess(t *testing.T) {
 	}
 	c.Process.Kill()
 	c.Wait()
-	release, err := s.Claim(t.Context())
+	claim, err := s.Claim(t.Context())
 	if err != nil {
 		t.Fatalf("after the other process was killed: %v", err)
+	}
+	if !claim.Unclean || claim.End != 2 {
+		t.Errorf("after the other process was killed, the claim is %+v, want an unclean one at 2", claim)
 	}
 	other := open(t, s.path, nil)
 	if _, err := other.Claim(t.Context()); !errors.Is(err, store.ErrClaimed) {
@@ -155,17 +165,20 @@ func TestTheClaimIsOfOneHandleAndEndsWithItsProcess(t *testing.T) {
 		t.Errorf("claimed by this handle: %v", err)
 	}
 	for range 2 {
-		if err := release(); err != nil {
+		if err := claim.Release(); err != nil {
 			t.Error(err)
 		}
 	}
-	// Closing gives it up too.
-	if _, err := other.Claim(t.Context()); err != nil {
-		t.Error(err)
+	// Closing gives it up too, but that is no release.
+	for _, unclean := range []bool{false, true} {
+		if c, err := other.Claim(t.Context()); err != nil || c.Unclean != unclean {
+			t.Errorf("claimed by another handle: %+v, %v", c, err)
+		}
+		other.Close()
+		other = open(t, s.path, nil)
 	}
-	other.Close()
-	if _, err := s.Claim(t.Context()); err != nil {
-		t.Error(err)
+	if c, err := s.Claim(t.Context()); err != nil || !c.Unclean {
+		t.Errorf("after the other handle was closed: %+v, %v", c, err)
 	}
 }
 

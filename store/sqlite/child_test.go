@@ -130,7 +130,11 @@ func childClaim(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Claim(context.Background()); err != nil {
+	ctx := context.Background()
+	if c, err := s.Claim(ctx); err != nil || c.Unclean {
+		return fmt.Errorf("claim %+v: %w", c, err)
+	}
+	if _, err := s.Append(ctx, one("a", "1", "2")); err != nil {
 		return err
 	}
 	fmt.Println("claimed")

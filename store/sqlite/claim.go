@@ -13,28 +13,77 @@ import (
 )
 
 // claim is a lock on the file FILE.lock. The system gives it up when the process
-// ends, however it ends, so that no time limit has to guess whether it lives.
+// ends, however it ends, so that no time limit has to guess whether it lives. A
+// mark in the database tells the next one to claim whether it was released.
 type claim struct {
+	// made is closed when the claim is made, or has failed.
+	made chan struct{}
+	// lock is set before that; nil if it has failed.
 	lock *flock.Flock
-	// release gives it up, once.
-	release func() error
 }
 
 // Claim implements [store.Claimer]. It locks the file FILE.lock, which stays
 // when the claim is released: removing it would let two processes lock two files.
-func (s *Store) Claim(ctx context.Context) (release func() error, err error) {
+// Closing the store gives up the lock, but leaves the mark. If the error is
+// [store.ErrInDoubt] the next claim may be called unclean although nobody had
+// the store.
+func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
+	c := &claim{made: make(chan struct{})}
+	if err := s.reserve(c); err != nil {
+		return store.Claim{}, err
+	}
+	defer close(c.made)
+	lock, err := s.lock(ctx)
+	if err != nil {
+		s.unreserve(c)
+		return store.Claim{}, err
+	}
+	w := &claimWork{claimed: true}
+	if err := s.submit(ctx, newRequest(w, true, 100)); err != nil {
+		s.unreserve(c)
+		return store.Claim{}, errors.Join(err, lock.Close())
+	}
+	c.lock = lock
+	return store.Claim{Unclean: w.unclean, End: w.end, Release: once(func() error { return s.release(c) })}, nil
+}
+
+// once returns what f returns the first time, and then nil.
+func once(f func() error) func() error {
+	var first sync.Once
+	return func() (err error) {
+		first.Do(func() { err = f() })
+		return err
+	}
+}
+
+// reserve keeps others of this handle out.
+func (s *Store) reserve(c *claim) error {
 	s.claimMu.Lock()
 	defer s.claimMu.Unlock()
+	if s.claimed != nil {
+		return store.ErrClaimed
+	}
+	s.claimed = c
+	return nil
+}
+
+func (s *Store) unreserve(c *claim) {
+	s.claimMu.Lock()
+	defer s.claimMu.Unlock()
+	if s.claimed == c {
+		s.claimed = nil
+	}
+}
+
+// lock takes the lock, or returns [store.ErrClaimed].
+func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 	select {
 	case <-s.closing:
 		return nil, store.ErrClosed
 	default:
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if s.claimed != nil {
-		return nil, store.ErrClaimed
+		return nil, withdrawn(ctx)
 	}
 	// Whoever may write to the database may claim it.
 	mode := os.FileMode(0o600)
@@ -48,24 +97,53 @@ func (s *Store) Claim(ctx context.Context) (release func() error, err error) {
 	case !ok:
 		return nil, errors.Join(store.ErrClaimed, lock.Close())
 	}
-	c := &claim{lock: lock}
-	c.release = sync.OnceValue(func() error {
-		s.claimMu.Lock()
-		defer s.claimMu.Unlock()
-		s.claimed = nil
-		return lock.Close()
-	})
-	s.claimed = c
-	return c.release, nil
+	return lock, nil
 }
 
-// releaseClaim gives up the claim if it is ours.
-func (s *Store) releaseClaim() error {
+// release takes the mark away, then gives up the lock. After Close it does
+// neither: the lock is given up already, and the mark stays.
+func (s *Store) release(c *claim) error {
+	err := s.submit(context.Background(), newRequest(&claimWork{}, true, 100))
+	if errors.Is(err, store.ErrClosed) {
+		return err
+	}
+	s.unreserve(c)
+	return errors.Join(err, c.lock.Close())
+}
+
+// giveUpClaim gives up the lock when the store is closed, and leaves the mark.
+func (s *Store) giveUpClaim() error {
 	s.claimMu.Lock()
 	c := s.claimed
 	s.claimMu.Unlock()
 	if c == nil {
 		return nil
 	}
-	return c.release()
+	<-c.made
+	if c.lock == nil {
+		return nil
+	}
+	return c.lock.Close()
+}
+
+// claimWork sets the mark or takes it away.
+type claimWork struct {
+	claimed bool
+
+	unclean bool
+	end     store.Position
+}
+
+func (w *claimWork) do(t *transaction) error {
+	row, err := t.run.one(getMeta, metaClaimed)
+	if err != nil {
+		return err
+	}
+	w.unclean = truth(row[0])
+	end, err := t.end()
+	if err != nil {
+		return err
+	}
+	w.end = store.Position(end)
+	return t.run.exec(setMeta, metaClaimed, number(w.claimed))
 }

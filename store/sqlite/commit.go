@@ -75,7 +75,7 @@ func (g *guarded) check(t *transaction, c *store.Commit) error {
 			g.failed = truth(row[4])
 		}
 	}
-	if c.Applied > g.head {
+	if c.Applied > g.head && !g.stale {
 		return &store.InvalidError{
 			Field: "commit of " + c.Key.String(),
 			Got:   fmt.Sprintf("applied %d", c.Applied),
@@ -111,7 +111,7 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		}
 	}
 	err := t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
-		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked)
+		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted))
 	if err != nil {
 		return 0, err
 	}
@@ -123,13 +123,18 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		return store.Stale, nil
 	}
 	if c.Applied > c.Loaded {
-		if err := t.run.exec(putView, g.generation, g.document, notNull(c.View)); err != nil {
+		if c.Deleted {
+			err = t.run.exec(dropView, g.generation, g.document)
+		} else {
+			err = t.run.exec(putView, g.generation, g.document, notNull(c.View))
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
 	switch {
 	case f != nil:
-		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, parked, f.Seq, cut(f.Error), cut(f.Stack), t.now)
+		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, parked, f.Seq, cut(f.Error), cut(f.Stack), t.now, attempts)
 	case g.failed:
 		err = t.run.exec(dropFailure, g.generation, g.document)
 	}

@@ -11,6 +11,10 @@
 //     does not know, untouched. Nothing is ever repaired or deleted.
 //   - Shared: any number of processes may append and read at once; [Store.Claim]
 //     lets one of them fold.
+//   - Forgetful: what is deleted is overwritten with zeros, and [Store.Forget]
+//     says what else it does so that nothing of a document is left.
+//   - Persistent: what cannot be written now is refused with the cause, and it
+//     goes on by itself when that is gone. [Store.Check] tells of it.
 //
 // All tables are named refold_…; the application must not write to them. Beside
 // the file FILE there are FILE-wal and FILE-shm, which are SQLite's, and

@@ -18,6 +18,7 @@ import (
 // the one at fault has to bear it.
 func (w *writer) runGroup(group []*request) {
 	err := w.attempt(group)
+	w.health.wrote(err)
 	if err == nil {
 		for _, r := range group {
 			close(r.done) // its error is set
@@ -33,6 +34,7 @@ func (w *writer) runGroup(group []*request) {
 	w.log.Warn().Err(err).Int("requests", len(group)).Msg("refold: a transaction failed, trying its requests one by one")
 	for i, r := range group {
 		if err := w.begin(r.synced, always); err != nil {
+			w.health.wrote(err)
 			r.answer(fmt.Errorf("refold: starting a transaction: %w", classify(err)))
 			continue
 		}

@@ -80,7 +80,7 @@ func (p *plan) make(t *transaction, k store.Key, before int64) (err error) {
 		return err
 	}
 	p.document = integer(row[0])
-	return t.run.exec(newProgress, p.in.serving, p.document, before+1, t.now)
+	return t.run.exec(newProgress, p.in.serving, p.document, before+1, t.now, p.in.epoch)
 }
 
 // place numbers the entries that are no duplicates, and completes the duplicates

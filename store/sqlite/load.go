@@ -46,16 +46,18 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if truth(row[5]) {
 		d.Since = store.Since{Position: store.Position(integer(row[6])), Time: moment(row[7])}
 	}
+	d.Deleted = truth(row[17])
 	if truth(row[10]) {
 		d.Failure = &store.Failure{
 			Seq: integer(row[11]), Attempts: int(integer(row[9])),
 			Error: text(row[12]), Stack: text(row[13]), Park: truth(row[8]),
+			First: moment(row[15]), Last: moment(row[16]),
 			Delay: left(row[14], time.Now().UnixNano()),
 		}
 	}
 	if d.Applied > 0 {
-		d.View = blob(row[15])
-		row[15] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[18])
+		row[18] = nil // the row is kept, the view is the caller's
 	}
 }
 
@@ -104,8 +106,9 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 	}
 	return c.each(readOperations, func(row []driver.Value) bool {
 		op := store.Operation{
-			Seq:      integer(row[0]),
-			Position: store.Position(integer(row[1])),
+			Seq:       integer(row[0]),
+			Position:  store.Position(integer(row[1])),
+			Discarded: truth(row[7]),
 			Entry: store.Entry{
 				ID: text(row[2]), Kind: text(row[3]), Time: moment(row[4]),
 				Meta: blob(row[5]), Body: blob(row[6]),

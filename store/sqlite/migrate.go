@@ -43,7 +43,7 @@ func firstMeta(c *conn) error {
 		rand.Read(random[:]) // never fails
 	}
 	return c.run(fmt.Sprintf(`INSERT INTO refold_meta (key, value) VALUES
-		('%s', 1), ('%s', %d), ('%s', 0), ('%s', 0), ('%s', 0), ('%s', 0)`,
+		('%s', 1), ('%s', %d), ('%s', 0), ('%s', 0), ('%s', 0), ('%s', 0), ('%s', 0), ('%s', 0)`,
 		metaSchema, metaIncarnation, int64(binary.NativeEndian.Uint64(random[:])),
-		metaPosition, metaGeneration, metaOpened, metaSynced))
+		metaPosition, metaGeneration, metaOpened, metaSynced, metaClaimed, metaDropped))
 }

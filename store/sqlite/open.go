@@ -23,6 +23,10 @@ const (
 	checkpointPages = 10_000
 	// logLimit is to how many bytes the log is cut when a checkpoint has emptied it.
 	logLimit = 64 << 20
+	// All that is deleted is overwritten with zeros (secure_delete), at any time and
+	// not only to forget a document: an old view of it may have been deleted long
+	// before. Appends and small views cost nothing more that can be measured, a
+	// commit of a view of 20 KB 18 µs, one of 400 KB 320 µs: a fifth.
 	// openPatience is how long Open waits for others that open or change the file.
 	openPatience = 10 * time.Second
 	// slowStep is after how long a step of opening is worth a line in the log.
@@ -78,7 +82,14 @@ func openSchema(path string, o *Options, migrations []string) (*Store, error) {
 		return nil, fmt.Errorf("refold: opening %s: %w", full, err)
 	}
 	s.writer.lookAtVersion() // from here on others are followed
+	left, err := s.unfinished()
+	if err != nil {
+		return nil, fmt.Errorf("refold: opening %s: %w", full, errors.Join(err, s.readers.close(), c.shut()))
+	}
 	s.writer.start()
+	if left {
+		s.sweeping.Go(s.sweep)
+	}
 	return s, nil
 }
 

@@ -47,17 +47,22 @@ func (w *resumeWork) do(t *transaction) error {
 		if row == nil {
 			continue
 		}
-		document := integer(row[0])
-		if row, err = t.run.one(resume, in.serving, document); err != nil {
+		resumed, err := t.resume(in, integer(row[0]))
+		if err != nil {
 			return err
 		}
-		if row == nil {
-			continue
+		if resumed {
+			w.resumed++
 		}
-		if err := t.run.exec(unparkFailure, in.serving, document); err != nil {
-			return err
-		}
-		w.resumed++
 	}
 	return nil
+}
+
+// resume makes a document runnable if it is parked.
+func (t *transaction) resume(in *collection, document int64) (bool, error) {
+	row, err := t.run.one(resume, in.serving, document)
+	if err != nil || row == nil {
+		return false, err
+	}
+	return true, t.run.exec(unparkFailure, in.serving, document)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // TestPlans: no statement scans a table or sorts, but the one that lists all
-// collections.
+// collections, and those that look for documents by a flag use its index.
 func TestPlans(t *testing.T) {
 	s := fresh(t, nil)
 	err := s.read(t.Context(), func(c *conn) error {
@@ -22,8 +22,12 @@ func TestPlans(t *testing.T) {
 				return err
 			}
 			row := make([]driver.Value, 4)
+			index := map[statement]string{runnablePage: "INDEX refold_runnable", countDirty: "COVERING INDEX refold_runnable",
+				countParked: "COVERING INDEX refold_parked", parkedPage: "INDEX refold_parked"}[st]
+			uses := index == ""
 			for rows.Next(row) == nil {
 				detail := row[3].(string)
+				uses = uses || strings.Contains(detail, index)
 				scan := strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "VALUES") && !strings.Contains(detail, "CONSTANT ROW")
 				if st != allCollections && scan || strings.Contains(detail, "TEMP B-TREE") {
 					t.Errorf("%d %s: %s", st, st.what(), detail)
@@ -32,6 +36,9 @@ func TestPlans(t *testing.T) {
 				}
 			}
 			rows.Close()
+			if !uses {
+				t.Errorf("%d %s does not use %s", st, st.what(), index)
+			}
 		}
 		return nil
 	})

@@ -56,9 +56,9 @@ func (q *queue) close() {
 }
 
 // look drops the requests that were withdrawn, and tells what the first ones
-// need: whether any waits, whether the group must be synced, and the request of
-// an Update if that is the first, which runs alone.
-func (q *queue) look() (some, synced bool, lend *request) {
+// need: whether any waits, whether the group must be synced, and the first one if
+// that is never grouped.
+func (q *queue) look() (some, synced bool, single *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	kept := q.requests[:0]
@@ -72,11 +72,11 @@ func (q *queue) look() (some, synced bool, lend *request) {
 	if len(kept) == 0 {
 		return false, false, nil
 	}
-	if kept[0].lend != nil {
+	if kept[0].single() {
 		return true, true, kept[0]
 	}
 	for _, r := range kept {
-		if r.lend != nil {
+		if r.single() {
 			break
 		}
 		synced = synced || r.synced
@@ -84,7 +84,8 @@ func (q *queue) look() (some, synced bool, lend *request) {
 	return true, synced, nil
 }
 
-// take takes a group: the requests up to the next Update and up to the bounds.
+// take takes a group: the requests up to one that is never grouped, and up to the
+// bounds.
 // One that needs a sync stays behind if the group will not be synced.
 func (q *queue) take(group []*request, synced bool) []*request {
 	q.mu.Lock()
@@ -93,7 +94,7 @@ func (q *queue) take(group []*request, synced bool) []*request {
 	var behind []*request
 	for ; i < len(q.requests); i++ {
 		r := q.requests[i]
-		if r.lend != nil || len(group) == groupRequests || size > groupBytes {
+		if r.single() || len(group) == groupRequests || size > groupBytes {
 			break
 		}
 		if r.synced && !synced {

@@ -48,7 +48,7 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	var all []store.Collection
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(allCollections, func(row []driver.Value) bool {
-			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1]))})
+			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2])})
 			return true
 		})
 	})

@@ -43,7 +43,13 @@ type request struct {
 	// the transaction on it, and its caller says on verdict whether to commit.
 	lend    chan *sql.Tx
 	verdict chan bool
+
+	// alone is set for work that the writer does outside of a transaction.
+	alone func(c *writerConn) error
 }
+
+// single reports whether the request is never grouped with others.
+func (r *request) single() bool { return r.lend != nil || r.alone != nil }
 
 func newRequest(w work, synced bool, size int) *request {
 	return &request{work: w, synced: synced, size: size, done: make(chan struct{})}

@@ -68,23 +68,29 @@ func (s *Store) fill(ctx context.Context, src *runnables) error {
 	src.page = src.page[:0]
 	return s.read(ctx, func(c *conn) error {
 		src.page = make([]store.Runnable, 0, pageRows)
-		generation, err := generation(c, src.name)
-		if err != nil || generation == 0 {
-			src.end = true
+		row, err := c.one(getCollection, src.name)
+		if err != nil || row == nil || truth(row[4]) {
+			src.end = true // there is none, or it is paused
 			return err
 		}
+		generation := integer(row[2])
 		now := time.Now().UnixNano()
 		err = c.each(runnablePage, func(row []driver.Value) bool {
-			r := store.Runnable{
-				Key:   store.Key{Collection: src.name, ID: text(row[0])},
-				Since: store.Since{Position: store.Position(integer(row[1])), Time: moment(row[2])},
-				Wait:  left(row[3], now),
-			}
+			r := asRunnable(src.name, row, now)
 			src.after = r.Since.Position
 			src.page = append(src.page, r)
 			return true
-		}, generation, int64(src.after), int64(pageRows))
+		}, generation, int64(src.after), int64(pageRows), int64(0))
 		src.end = len(src.page) < pageRows
 		return err
 	})
+}
+
+// asRunnable reads a row of runnablePage.
+func asRunnable(collection string, row []driver.Value, now int64) store.Runnable {
+	return store.Runnable{
+		Key:   store.Key{Collection: collection, ID: text(row[0])},
+		Since: store.Since{Position: store.Position(integer(row[1])), Time: moment(row[2])},
+		Wait:  left(row[3], now),
+	}
 }

@@ -11,8 +11,10 @@ var schema = []string{schemaVersion1}
 // and they are read far more often. Documents are interned to an integer, which
 // makes that key a quarter shorter and twelve in a hundred faster.
 //
-// Runnable rows are found by an index on two flags. An index on a comparison of
-// head and applied would be rewritten with each append.
+// Dirty rows are found by an index on flags: the runnable ones in the order of
+// what they lack, then the parked ones, and with not_before it can count those
+// that wait. An index on a comparison of head and applied would be rewritten with
+// each append.
 //
 // All times are in nanoseconds since 1970.
 const schemaVersion1 = `
@@ -23,16 +25,18 @@ CREATE TABLE refold_meta (
 
 CREATE TABLE refold_collections (
 	id       INTEGER PRIMARY KEY,
-	name     TEXT NOT NULL UNIQUE,
+	name     TEXT UNIQUE,      -- NULL if it is being dropped
 	version  INTEGER NOT NULL, -- of the fold; 0 as long as it was only appended to
 	serving  INTEGER NOT NULL, -- the generation that is read
-	building INTEGER           -- the generation that is being made, if any
+	building INTEGER,          -- the generation that is being made, if any
+	paused   INTEGER NOT NULL DEFAULT 0,
+	epoch    INTEGER NOT NULL  -- of new documents; no two collections of one name have the same
 ) STRICT;
 
 CREATE TABLE refold_documents (
 	id         INTEGER PRIMARY KEY,
-	collection INTEGER NOT NULL,
-	name       TEXT NOT NULL,
+	collection INTEGER NOT NULL, -- 0 if it is being erased
+	name       TEXT NOT NULL,    -- then it is in hexadecimal the hash in refold_forgotten
 	head       INTEGER NOT NULL, -- seq of the last operation
 	last       INTEGER NOT NULL, -- its position
 	UNIQUE (collection, name)
@@ -48,6 +52,7 @@ CREATE TABLE refold_operations (
 	time     INTEGER,          -- the application's time; NULL means at
 	meta     BLOB,
 	body     BLOB NOT NULL,
+	discarded INTEGER,         -- 1 if folds pass over it; last, so that NULL is a byte
 	PRIMARY KEY (document, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX refold_operation_ids ON refold_operations (document, id) WHERE id IS NOT NULL;
@@ -64,10 +69,11 @@ CREATE TABLE refold_progress (
 	not_before     INTEGER NOT NULL DEFAULT 0,
 	parked         INTEGER NOT NULL DEFAULT 0,
 	owner          TEXT,
-	epoch          INTEGER NOT NULL DEFAULT 0,
+	epoch          INTEGER NOT NULL,
+	deleted        INTEGER NOT NULL DEFAULT 0, -- 1 if the fold said so, and there is no view
 	PRIMARY KEY (generation, document)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX refold_runnable ON refold_progress (generation, since_position) WHERE dirty AND NOT parked;
+CREATE INDEX refold_runnable ON refold_progress (generation, parked, since_position, not_before) WHERE dirty = 1;
 
 CREATE TABLE refold_views (
 	generation INTEGER NOT NULL,
@@ -88,7 +94,21 @@ CREATE TABLE refold_failures (
 	last_at    INTEGER NOT NULL,
 	PRIMARY KEY (generation, document)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX refold_parked ON refold_failures (generation, name) WHERE parked;
+CREATE INDEX refold_parked ON refold_failures (generation, name) WHERE parked = 1;
+
+CREATE TABLE refold_discards (
+	collection INTEGER NOT NULL,
+	name       TEXT NOT NULL, -- of the document
+	seq        INTEGER NOT NULL,
+	who        TEXT NOT NULL,
+	why        TEXT NOT NULL,
+	at         INTEGER NOT NULL,
+	PRIMARY KEY (collection, name, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE refold_forgotten (
+	hash BLOB PRIMARY KEY -- of the incarnation of the store, the collection and the id
+) STRICT, WITHOUT ROWID;
 `
 
 // The keys of refold_meta.
@@ -99,4 +119,6 @@ const (
 	metaGeneration  = "generation"  // the last one given
 	metaOpened      = "opened"      // how often the store was opened
 	metaSynced      = "synced"      // bumped to have something to sync, see group
+	metaClaimed     = "claimed"     // 1 from a claim until its release
+	metaDropped     = "dropped"     // how many collections were dropped
 )

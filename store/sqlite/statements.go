@@ -25,6 +25,7 @@ const (
 	newCollection
 	setVersion
 	allCollections
+	pause
 	getDocument
 	newDocument
 	newProgress
@@ -37,10 +38,12 @@ const (
 	markDirty
 	moveApplied
 	putView
+	dropView
 	getPlace
 	putFailure
 	dropFailure
 	unparkFailure
+	getFailure
 	resume
 	loadPlain
 	loadViews
@@ -48,8 +51,28 @@ const (
 	scanViews
 	readOperations
 	runnablePage
+	countDirty
+	countParked
 	parkedPage
+	discard
+	putDiscard
+	bumpEpoch
+	discardsPage
 	resolveDocument
+	anyForgotten
+	getForgotten
+	putForgotten
+	startErasing
+	getErasing
+	nextOperation
+	dropOperations
+	dropProgress
+	dropDiscards
+	dropDocument
+	nextDocument
+	startDropping
+	getDropping
+	dropCollection
 	statementCount
 )
 
@@ -72,11 +95,13 @@ var statements = [statementCount]struct{ what, sql string }{
 	setMeta:  {"writing a counter", `UPDATE refold_meta SET value = ?2 WHERE key = ?1`},
 	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
 
-	getCollection: {"reading a collection", `SELECT id, version, serving FROM refold_collections WHERE name = ?1`},
-	newCollection: {"making a collection", `INSERT INTO refold_collections (name, version, serving) VALUES (?1, ?2, ?3) RETURNING id`},
+	getCollection: {"reading a collection", `
+		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `) FROM refold_collections WHERE name = ?1`},
+	newCollection: {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
 	setVersion:    {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
 	allCollections: {"reading the collections", `
-		SELECT name, version, serving, id FROM refold_collections ORDER BY name COLLATE BINARY`},
+		SELECT name, version, paused FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
+	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
 
 	getDocument: {"reading a document", `
 		SELECT d.id, d.head, p.dirty, p.parked, p.failed, p.applied, p.epoch
@@ -84,7 +109,7 @@ var statements = [statementCount]struct{ what, sql string }{
 		WHERE d.collection = +?2 AND d.name = +?3`},
 	newDocument: {"making a document", `INSERT INTO refold_documents (collection, name, head, last) VALUES (?1, ?2, ?3, ?4)`},
 	newProgress: {"making a document", `
-		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time) VALUES (?1, ?2, 1, ?3, ?4)`},
+		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time, epoch) VALUES (?1, ?2, 1, ?3, ?4, ?5)`},
 	lastRow:    {"making a document", `SELECT last_insert_rowid()`},
 	changes:    {"counting changes", `SELECT changes()`},
 	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last = ?3 WHERE id = ?1`},
@@ -98,20 +123,22 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	moveApplied: {"moving applied", `
 		UPDATE refold_progress SET applied = ?5, dirty = ?6, since_position = ?7, since_time = ?8,
-			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12
+			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12, deleted = iif(?5 = ?3, deleted, ?13)
 		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked`},
 	putView: {"writing a view", `
 		INSERT INTO refold_views (generation, document, body) VALUES (?1, ?2, ?3)
 		ON CONFLICT (generation, document) DO UPDATE SET body = excluded.body`},
-	getPlace: {"reading the place of an operation", `SELECT position, at FROM refold_operations WHERE document = ?1 AND seq = ?2`},
+	dropView: {"deleting a view", `DELETE FROM refold_views WHERE generation = ?1 AND document = ?2`},
+	getPlace: {"reading the place of an operation", `SELECT position, at, discarded FROM refold_operations WHERE document = ?1 AND seq = ?2`},
 	putFailure: {"recording a failure", `
 		INSERT INTO refold_failures (generation, document, name, parked, seq, error, stack, first_at, last_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
 		ON CONFLICT (generation, document) DO UPDATE SET parked = excluded.parked,
-			first_at = iif(seq = excluded.seq, first_at, excluded.first_at),
+			first_at = iif(seq = excluded.seq AND ?9 > 1, first_at, excluded.first_at),
 			seq = excluded.seq, error = excluded.error, stack = excluded.stack, last_at = excluded.last_at`},
 	dropFailure:   {"forgetting a failure", `DELETE FROM refold_failures WHERE generation = ?1 AND document = ?2`},
 	unparkFailure: {"resuming a document", `UPDATE refold_failures SET parked = 0 WHERE generation = ?1 AND document = ?2`},
+	getFailure:    {"reading a failure", `SELECT seq FROM refold_failures WHERE generation = ?1 AND document = ?2`},
 	resume: {"resuming a document", `
 		UPDATE refold_progress SET parked = 0, attempts = 0, not_before = 0
 		WHERE generation = ?1 AND document = ?2 AND parked
@@ -123,33 +150,62 @@ var statements = [statementCount]struct{ what, sql string }{
 	scanViews: {"scanning documents", selectDocument + `v.body` + fromDocument + joinViews + whereAfter},
 
 	readOperations: {"reading operations", `
-		SELECT seq, position, id, kind, coalesce(time, at), meta, body FROM refold_operations
+		SELECT seq, position, id, kind, coalesce(time, at), meta, body, discarded FROM refold_operations
 		WHERE document = (SELECT d.id FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
 			WHERE c.name = +?1 AND d.name = +?2)
 		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
 	runnablePage: {"reading runnable documents", `
 		SELECT d.name, p.since_position, p.since_time, p.not_before
 		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
-		WHERE p.generation = +?1 AND p.since_position > +?2 AND p.dirty AND NOT p.parked
+		WHERE p.generation = +?1 AND p.parked = +?4 AND p.since_position > +?2 AND p.dirty = 1
 		ORDER BY p.since_position LIMIT +?3`},
+	countDirty: {"counting dirty documents", `
+		SELECT count(*), coalesce(sum(not_before > ?2), 0) FROM refold_progress INDEXED BY refold_runnable
+		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
+	countParked: {"counting parked documents", `SELECT count(*) FROM refold_failures INDEXED BY refold_parked WHERE generation = +?1 AND parked = 1`},
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, NULL
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, NULL
 		FROM refold_failures f
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
 		JOIN refold_documents d ON d.id = f.document
-		WHERE f.generation = +?1 AND f.parked AND f.name > +?2
+		WHERE f.generation = +?1 AND f.parked = 1 AND f.name > +?2
 		ORDER BY f.name LIMIT +?3`},
+	discard:    {"discarding an operation", `UPDATE refold_operations SET discarded = 1 WHERE document = ?1 AND seq = ?2`},
+	putDiscard: {"recording a discard", `INSERT INTO refold_discards (collection, name, seq, who, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
+	bumpEpoch:  {"discarding an operation", `UPDATE refold_progress SET epoch = epoch + 1 WHERE generation = ?1 AND document = ?2`},
+	discardsPage: {"reading discards", `
+		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
+		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
 	resolveDocument: {"resolving a token", `
 		SELECT d.id, d.head, d.last FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
 		WHERE c.name = +?1 AND d.name = +?2`},
+
+	anyForgotten: {"looking for what was forgotten", selectForgotten},
+	getForgotten: {"looking for what was forgotten", `SELECT 1 FROM refold_forgotten WHERE hash = ?1`},
+	putForgotten: {"forgetting a document", `INSERT INTO refold_forgotten (hash) VALUES (?1) ON CONFLICT DO NOTHING`},
+	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, head = 0, last = 0 WHERE id = ?1`},
+	getErasing:   {"erasing a document", `SELECT id, name FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
+	nextOperation: {"erasing a document", `
+		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
+	dropOperations: {"erasing a document", `DELETE FROM refold_operations WHERE document = ?1 AND seq <= +?2`},
+	dropProgress:   {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
+	dropDiscards:   {"erasing a document", `DELETE FROM refold_discards WHERE collection = ?1 AND name = ?2`},
+	dropDocument:   {"erasing a document", `DELETE FROM refold_documents WHERE id = ?1`},
+	nextDocument:   {"dropping a collection", `SELECT id, name FROM refold_documents WHERE collection = +?1 ORDER BY name LIMIT 1`},
+	startDropping:  {"dropping a collection", `UPDATE refold_collections SET name = NULL WHERE id = ?1`},
+	getDropping:    {"dropping a collection", `SELECT id, serving FROM refold_collections WHERE name IS NULL LIMIT 1`},
+	dropCollection: {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
 }
+
+// selectForgotten returns a row if anything was forgotten.
+const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER BY hash LIMIT 1`
 
 // The columns of a document, in the order that scanDocument reads them.
 const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, `
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, `
 	fromDocument = `
 		FROM refold_collections c
 		JOIN refold_documents d ON d.collection = c.id

@@ -28,12 +28,16 @@ type Store struct {
 	// claimMu guards the following field.
 	claimMu sync.Mutex
 	claimed *claim // nil if the claim is not ours
+
+	// sweeping is the goroutine of sweep, if there is one. Close waits for it.
+	sweeping sync.WaitGroup
 }
 
 var (
 	_ store.Backend    = (*Store)(nil)
 	_ store.Follower   = (*Store)(nil)
 	_ store.Transactor = (*Store)(nil)
+	_ store.Checker    = (*Store)(nil)
 )
 
 func newStore(path string, o Options, log zerolog.Logger, c *writerConn) *Store {
@@ -66,11 +70,12 @@ func (s *Store) shut() error {
 	close(s.closing)
 	s.writer.queue.rouse()
 	<-s.writer.done
+	s.sweeping.Wait()
 	// The connection that is closed last copies the log into the file and removes
 	// it; a reading one may not.
 	err := s.readers.close()
 	if s.writer.conn != nil {
 		err = errors.Join(err, s.writer.conn.shut())
 	}
-	return errors.Join(err, s.releaseClaim())
+	return errors.Join(err, s.giveUpClaim())
 }

@@ -19,6 +19,7 @@ type transaction struct {
 	moved       bool  // whether positions were given
 	touch       bool  // whether something must be written so that it is synced
 	collections map[string]*collection
+	forgets     forgets
 	args        []driver.Value // memory for arguments
 }
 
@@ -29,6 +30,7 @@ func newTransaction(run runner, of store.Incarnation, now time.Time) *transactio
 // collection is a row of refold_collections.
 type collection struct {
 	id, version, serving int64
+	epoch                int64 // of new documents
 }
 
 // collection returns the collection, nil if there is none.
@@ -40,7 +42,15 @@ func (t *transaction) collection(name string) (*collection, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	return t.remember(name, &collection{id: integer(row[0]), version: integer(row[1]), serving: integer(row[2])}), nil
+	if t.forgets == notAsked {
+		t.forgets = forgotNone
+		if row[5] != nil {
+			t.forgets = forgotSome
+		}
+	}
+	return t.remember(name, &collection{
+		id: integer(row[0]), version: integer(row[1]), serving: integer(row[2]), epoch: integer(row[3]),
+	}), nil
 }
 
 // document returns the row of getDocument, nil if there is none.
@@ -55,7 +65,11 @@ func (t *transaction) makeCollection(name string, version int64) (*collection, e
 		return nil, err
 	}
 	c := &collection{version: version, serving: integer(row[0])}
-	if row, err = t.run.one(newCollection, name, version, c.serving); err != nil {
+	if row, err = t.run.one(getMeta, metaDropped); err != nil {
+		return nil, err
+	}
+	c.epoch = integer(row[0]) << 32
+	if row, err = t.run.one(newCollection, name, version, c.serving, c.epoch); err != nil {
 		return nil, err
 	}
 	c.id = integer(row[0])
@@ -72,6 +86,17 @@ func (t *transaction) remember(name string, c *collection) *collection {
 
 // position gives the next n positions and returns the one before the first.
 func (t *transaction) position(n int) (int64, error) {
+	before, err := t.end()
+	if err != nil {
+		return 0, err
+	}
+	t.last += int64(n)
+	t.moved = true
+	return before, nil
+}
+
+// end returns the last position given.
+func (t *transaction) end() (int64, error) {
 	if t.last < 0 {
 		row, err := t.run.one(getMeta, metaPosition)
 		if err != nil {
@@ -79,10 +104,7 @@ func (t *transaction) position(n int) (int64, error) {
 		}
 		t.last = integer(row[0])
 	}
-	before := t.last
-	t.last += int64(n)
-	t.moved = true
-	return before, nil
+	return t.last, nil
 }
 
 // finish writes what the requests share.

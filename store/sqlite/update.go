@@ -105,6 +105,7 @@ func (w *writer) lend(r *request) {
 			defer w.conn.committing.Store(false)
 			return tx.Commit()
 		})
+		w.health.wrote(err)
 		// Who used AppendTx, or wrote to our tables, is not known here.
 		w.follow.bump()
 	default:

@@ -181,6 +181,11 @@ func TestWritingInsideOfUpdateIsRefusedAtOnce(t *testing.T) {
 			"commit":   second(s.Commit(ctx, nil)),
 			"resume":   second(s.Resume(ctx, nil)),
 			"register": s.Register(ctx, "notes", 1),
+			"pause":    s.Pause(ctx, "notes", true),
+			"discard":  s.Discard(ctx, store.Discard{Key: key("a"), Seq: 1, By: "b", Why: "w"}),
+			"forget":   s.Forget(ctx, key("a")),
+			"drop":     s.Drop(ctx, "notes"),
+			"claim":    second(s.Claim(ctx)),
 			"update":   s.Update(ctx, nothingToDo),
 		} {
 			if !errors.Is(err, store.ErrNested) {

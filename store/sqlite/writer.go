@@ -25,6 +25,8 @@ type writer struct {
 	done chan struct{}
 	// follow is told of what other connections have written.
 	follow *follow
+	// health is told how writing goes.
+	health health
 
 	// The following fields belong to the goroutine as long as it runs.
 
@@ -60,12 +62,13 @@ func (w *writer) loop() {
 
 // next runs one group, and reports whether there was one.
 func (w *writer) next() bool {
-	some, synced, lend := w.queue.look()
+	some, synced, single := w.queue.look()
 	if !some {
 		return false
 	}
-	if lend != nil {
-		synced = true
+	if single != nil && single.alone != nil {
+		w.runAlone(single)
+		return true
 	}
 	switch err := w.begin(synced, w.anybodyWaits); {
 	case err == errNobody:
@@ -73,10 +76,10 @@ func (w *writer) next() bool {
 	case err != nil:
 		w.refuse(err)
 		return true
-	case lend != nil:
-		w.queue.remove(lend)
-		if lend.take() {
-			w.lend(lend)
+	case single != nil:
+		w.queue.remove(single)
+		if single.take() {
+			w.lend(single)
 		} else {
 			w.undo()
 		}
@@ -98,6 +101,21 @@ func (w *writer) next() bool {
 	return true
 }
 
+// runAlone does the work of a request outside of a transaction.
+func (w *writer) runAlone(r *request) {
+	w.queue.remove(r)
+	if !r.take() {
+		return
+	}
+	err := w.reopen()
+	if err == nil {
+		if err = r.alone(w.conn); err != nil && !w.conn.raw.AutoCommit() {
+			w.undo()
+		}
+	}
+	r.answer(classify(err))
+}
+
 // begin chooses the sync level and starts a transaction. While another process
 // holds the lock it tries again, in Go, where callers can leave. It gives up
 // with errNobody when nobody wants it any more, and with [store.ErrClosed] when
@@ -106,6 +124,7 @@ func (w *writer) begin(synced bool, wanted func() bool) error {
 	if err := w.reopen(); err != nil {
 		return err
 	}
+	defer w.health.lockedSince.Store(0)
 	level := SyncNormal
 	if synced {
 		level = SyncFull
@@ -121,6 +140,7 @@ func (w *writer) begin(synced bool, wanted func() bool) error {
 			return err
 		}
 		if timer == nil {
+			w.health.lockedSince.Store(time.Now().UnixNano())
 			timer = time.NewTimer(pause)
 			defer timer.Stop()
 		} else {
@@ -150,6 +170,7 @@ func (w *writer) refuse(err error) {
 	if err != store.ErrClosed {
 		w.log.Warn().Err(err).Msg("refold: cannot start a transaction")
 		err = fmt.Errorf("refold: starting a transaction: %w", classify(err))
+		w.health.wrote(err)
 		w.abandon()
 	}
 	for _, r := range w.queue.drain() {

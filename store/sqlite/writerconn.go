@@ -69,7 +69,7 @@ func (c *writerConn) restore() error {
 
 func (c *writerConn) setUp() error {
 	if err := c.run(fmt.Sprintf(
-		"PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d",
+		"PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d; PRAGMA secure_delete = ON",
 		checkpointPages, logLimit)); err != nil {
 		return err
 	}
@@ -80,6 +80,7 @@ func (c *writerConn) setUp() error {
 		"cache_size":         int64(-cacheKiB),
 		"wal_autocheckpoint": int64(checkpointPages),
 		"journal_size_limit": int64(logLimit),
+		"secure_delete":      int64(1),
 	})
 }
 

@@ -67,6 +67,60 @@ var claimerChecks = []check{
 		mustRelease(f, mustClaim(f, f.b))
 		_ = release
 	}},
+	{"it tells where the log ends", func(f *fixture) {
+		for end := range store.Position(3) {
+			c := claim(f, f.b)
+			if c.End != end {
+				f.Errorf("the end is %d, want %d", c.End, end)
+			}
+			mustRelease(f, c.Release)
+			f.append(key("a"), "1")
+		}
+	}},
+	{"after a release it is clean", func(f *fixture) {
+		for range 3 {
+			c := claim(f, f.b)
+			if c.Unclean {
+				f.Errorf("unclean, although everyone has released it")
+			}
+			mustRelease(f, c.Release)
+		}
+		f.reopen()
+		if c := claim(f, f.b); c.Unclean {
+			f.Errorf("unclean after reopening")
+		}
+	}},
+	{"without a release the next one is unclean", func(f *fixture) {
+		first := claim(f, f.b)
+		f.append(key("a"), "1", "2")
+		f.reopen()
+		if err := first.Release(); !errors.Is(err, store.ErrClosed) {
+			f.Errorf("releasing after Close: %v", err)
+		}
+		if err := first.Release(); err != nil {
+			f.Errorf("releasing again: %v", err)
+		}
+		c := claim(f, f.b)
+		if !c.Unclean || c.End != 2 {
+			f.Errorf("claim is %+v, want an unclean one at 2", c)
+		}
+		f.reopen() // still nobody has released it
+		if c = claim(f, f.b); !c.Unclean {
+			f.Errorf("clean, although nobody has released it")
+		}
+		mustRelease(f, c.Release)
+		if c = claim(f, f.b); c.Unclean {
+			f.Errorf("unclean after a release")
+		}
+	}},
+	{"a claim that was refused leaves no mark", func(f *fixture) {
+		first := claim(f, f.b)
+		mustBeClaimed(f, f.b)
+		mustRelease(f, first.Release)
+		if c := claim(f, f.b); c.Unclean {
+			f.Errorf("unclean, although the one who had it has released it")
+		}
+	}},
 }
 
 // second opens another handle on what is stored; it skips what cannot be tried.
@@ -82,11 +136,16 @@ func (f *fixture) second() store.Backend {
 
 func mustClaim(f *fixture, b store.Backend) (release func() error) {
 	f.Helper()
-	release, err := b.Claim(background)
+	return claim(f, b).Release
+}
+
+func claim(f *fixture, b store.Backend) store.Claim {
+	f.Helper()
+	c, err := b.Claim(background)
 	if err != nil {
 		f.Fatalf("Claim: %v", err)
 	}
-	return release
+	return c
 }
 
 func mustBeClaimed(f *fixture, b store.Backend) {

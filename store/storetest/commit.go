@@ -92,15 +92,30 @@ var commitChecks = []check{
 	{"applied beyond the head is invalid for the whole call", func(f *fixture) {
 		f.append(key("a"), "1")
 		f.append(key("b"), "1")
-		for _, bad := range []store.Commit{
-			{Key: key("b"), Applied: 2, View: []byte("x")},
-			{Key: key("missing"), Applied: 1, View: []byte("x")},
-		} {
-			f.unchangedBy(store.ErrInvalid, func() error {
-				_, err := f.b.Commit(background, []store.Commit{{Key: key("a"), Applied: 1, View: []byte("a")}, bad})
-				return err
+		f.unchangedBy(store.ErrInvalid, func() error {
+			_, err := f.b.Commit(background, []store.Commit{
+				{Key: key("a"), Applied: 1, View: []byte("a")}, {Key: key("b"), Applied: 2, View: []byte("x")},
 			})
+			return err
+		})
+	}},
+	{"applied beyond the head is stale if the guard does not hold", func(f *fixture) {
+		f.append(key("a"), "1")
+		f.append(key("b"), "1")
+		f.append(key("c"), "1", "2")
+		f.fold(key("c"), 1)
+		f.park(key("b"))
+		outcomes := f.commit(
+			store.Commit{Key: key("a"), Applied: 1, View: []byte("a")},
+			store.Commit{Key: key("b"), Applied: 2, View: []byte("x")},
+			store.Commit{Key: key("c"), Applied: 3, View: []byte("x")},
+			store.Commit{Key: key("missing"), Applied: 1, View: []byte("x")},
+			store.Commit{Key: store.Key{Collection: "unknown", ID: "a"}, Applied: 1, View: []byte("x")},
+		)
+		if fmt.Sprint(outcomes) != "[done stale stale stale stale]" {
+			f.Errorf("outcomes are %v", outcomes)
 		}
+		mustHaveCollections(f, store.Collection{Name: "notes"})
 	}},
 	{"what breaks a rule is invalid for the whole call", func(f *fixture) {
 		f.append(key("a"), "1")

@@ -114,11 +114,23 @@ var errorChecks = []check{
 				f.Errorf("%s: %v, want the context's cause", name, err)
 			}
 		}
-		f.unchangedBy(errStopped, func() error { return f.b.Register(ended(), "fresh", 1) })
-		f.unchangedBy(errStopped, func() error {
-			_, err := f.b.Resume(ended(), []store.Key{key("b")})
-			return err
-		})
+		for name, call := range map[string]func() error{
+			"Register": func() error { return f.b.Register(ended(), "fresh", 1) },
+			"Resume":   func() error { _, err := f.b.Resume(ended(), []store.Key{key("b")}); return err },
+			"Discard":  func() error { return f.b.Discard(ended(), discardOf(key("b"), 1)) },
+			"Pause":    func() error { return f.b.Pause(ended(), "notes", true) },
+			"Forget":   func() error { return f.b.Forget(ended(), key("a")) },
+			"Drop":     func() error { return f.b.Drop(ended(), "notes") },
+			"Claim":    func() error { _, err := f.b.Claim(ended()); return err },
+		} {
+			if err := f.unchangedBy(store.ErrBusy, call); !errors.Is(err, errStopped) {
+				f.Errorf("%s: %v, want the context's cause", name, err)
+			}
+		}
+		mustRelease(f, mustClaim(f, f.b))
+		if yes, err := f.b.Forgotten(background, key("a")); yes || err != nil {
+			f.Errorf("Forgotten: %t, %v", yes, err)
+		}
 	}},
 	{"a context that ends during an append stores all or nothing", func(f *fixture) {
 		stored := 0

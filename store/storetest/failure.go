@@ -21,6 +21,32 @@ var failureChecks = []check{
 			f.Errorf("document is %+v", d)
 		}
 	}},
+	{"the times of the first and the last attempt are kept", func(f *fixture) {
+		f.append(key("a"), "1", "2")
+		fail := func(seq int64, attempts int) store.Failure {
+			f.Helper()
+			before := time.Now()
+			f.mustCommit(store.StillDirty, store.Commit{
+				Key: key("a"), Failure: &store.Failure{Seq: seq, Attempts: attempts, Error: "e", First: time.Unix(1, 0), Last: time.Unix(2, 0)},
+			})
+			got := *f.load(key("a")).Failure
+			if got.Last.Before(before) || got.Last.After(time.Now()) || got.First.After(got.Last) {
+				f.Errorf("from %s to %s, the last one is of %s", got.First, got.Last, before)
+			}
+			time.Sleep(2 * time.Millisecond)
+			return got
+		}
+		first := fail(1, 1)
+		if third := fail(1, 3); !third.First.Equal(first.First) || !third.Last.After(first.Last) {
+			f.Errorf("first %+v, third %+v", first, third)
+		}
+		if other := fail(2, 1); !other.First.Equal(other.Last) {
+			f.Errorf("at another operation: %+v", other)
+		}
+		if again := fail(2, 1); !again.First.Equal(again.Last) {
+			f.Errorf("with the attempts counted anew: %+v", again)
+		}
+	}},
 	{"a failure is replaced by the next one", func(f *fixture) {
 		f.append(key("a"), "1")
 		for attempts := range 3 {
@@ -123,7 +149,7 @@ var failureChecks = []check{
 	}},
 }
 
-// mustHaveFailed compares the record of a failure, but for the delay.
+// mustHaveFailed compares the record of a failure, but for the delay and the times.
 func mustHaveFailed(f *fixture, d store.Document, want store.Failure) {
 	f.Helper()
 	if d.Failure == nil {
@@ -131,6 +157,7 @@ func mustHaveFailed(f *fixture, d store.Document, want store.Failure) {
 	}
 	got := *d.Failure
 	got.Delay, want.Delay = 0, 0
+	got.First, got.Last = want.First, want.Last
 	if got != want {
 		f.Errorf("failure of %s is %+v, want %+v", d.Key, got, want)
 	}

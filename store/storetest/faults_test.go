@@ -1,12 +1,9 @@
 package storetest_test
 
 import (
-	"context"
 	"errors"
-	"iter"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +28,13 @@ var faults = map[string]struct {
 	"budget for each":    {"operations", func() store.Backend { return budgetForEach{memory.New(nil)} }},
 	"seq too high":       {"resolver", func() store.Backend { return highSeq{memory.New(nil)} }},
 	"claim for everyone": {"claimer", func() store.Backend { return freeClaim{memory.New(nil)} }},
+	"view of a deleted":  {"deleted", func() store.Backend { return keptView{memory.New(nil)} }},
+	"discard in silence": {"discard", func() store.Backend { return freeDiscard{memory.New(nil)} }},
+	"pause is a word":    {"pauser", func() store.Backend { return pausedRuns{memory.New(nil)} }},
+	"parked are dirty":   {"censor", func() store.Backend { return parkedAreDirty{memory.New(nil)} }},
+	"forgets to refuse":  {"eraser", func() store.Backend { return shortMemory{memory.New(nil)} }},
+	"kept view, model":   {"model", func() store.Backend { return keptView{memory.New(nil)} }},
+	"pause, model":       {"model", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"never closed":       {"life", func() store.Backend { return neverClosed{memory.New(nil)} }},
 	"late commit, model": {"model", func() store.Backend { return lateCommit{memory.New(nil)} }},
 	"no ids, model":      {"model", func() store.Backend { return noIDs{memory.New(nil)} }},
@@ -60,148 +64,3 @@ func TestFaultsAreFound(t *testing.T) {
 		})
 	}
 }
-
-// halfAppend stores the first document of an append that is refused.
-type halfAppend struct{ *memory.Store }
-
-func (s halfAppend) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
-	result, err := s.Store.Append(ctx, appends)
-	if err != nil && len(appends) > 1 {
-		_, _ = s.Store.Append(ctx, appends[:1])
-	}
-	return result, err
-}
-
-// lowToken returns a token that does not cover the last document.
-type lowToken struct{ *memory.Store }
-
-func (s lowToken) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
-	before, err := s.End(ctx)
-	if err != nil {
-		return store.Appended{}, err
-	}
-	result, err := s.Store.Append(ctx, appends)
-	result.Token = before
-	return result, err
-}
-
-// noIDs stores operations without their ids.
-type noIDs struct{ *memory.Store }
-
-func (s noIDs) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
-	appends = slices.Clone(appends)
-	for i := range appends {
-		appends[i].Entries = slices.Clone(appends[i].Entries)
-		for j := range appends[i].Entries {
-			appends[i].Entries[j].ID = ""
-		}
-	}
-	return s.Store.Append(ctx, appends)
-}
-
-// headFirst compares the head of a document before it looks at the ids.
-type headFirst struct{ *memory.Store }
-
-func (s headFirst) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
-	for _, a := range appends {
-		documents, err := s.Load(ctx, []store.Key{a.Key}, store.WithoutViews)
-		if err != nil {
-			return store.Appended{}, err
-		}
-		if head := documents[0].Head; a.Head != nil && *a.Head != head {
-			return store.Appended{}, &store.ConflictError{Key: a.Key, Expected: *a.Head, Actual: head}
-		}
-	}
-	return s.Store.Append(ctx, appends)
-}
-
-// lateCommit guards nothing: it commits over whatever is there.
-type lateCommit struct{ *memory.Store }
-
-func (s lateCommit) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
-	commits = slices.Clone(commits)
-	for i, c := range commits {
-		documents, err := s.Load(ctx, []store.Key{c.Key}, store.WithoutViews)
-		if err != nil {
-			return nil, err
-		}
-		commits[i].Loaded = min(documents[0].Applied, c.Applied)
-	}
-	return s.Store.Commit(ctx, commits)
-}
-
-// newestFirst returns the runnable documents in the wrong order.
-type newestFirst struct{ *memory.Store }
-
-func (s newestFirst) Runnable(ctx context.Context, collections []string) iter.Seq2[store.Runnable, error] {
-	return func(yield func(store.Runnable, error) bool) {
-		var all []store.Runnable
-		for r, err := range s.Store.Runnable(ctx, collections) {
-			if err != nil {
-				yield(r, err)
-				return
-			}
-			all = append(all, r)
-		}
-		for _, r := range slices.Backward(all) {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
-}
-
-// firstPage returns the first 100 of the runnable documents.
-type firstPage struct{ *memory.Store }
-
-func (s firstPage) Runnable(ctx context.Context, collections []string) iter.Seq2[store.Runnable, error] {
-	return func(yield func(store.Runnable, error) bool) {
-		n := 0
-		for r, err := range s.Store.Runnable(ctx, collections) {
-			if n++; n > 100 || !yield(r, err) {
-				return
-			}
-		}
-	}
-}
-
-// budgetForEach gives the whole budget to each range.
-type budgetForEach struct{ *memory.Store }
-
-func (s budgetForEach) Operations(ctx context.Context, ranges []store.Range, budget store.Budget) ([][]store.Operation, error) {
-	var pages [][]store.Operation
-	for i := range ranges {
-		page, err := s.Store.Operations(ctx, ranges[i:i+1], budget)
-		if err != nil {
-			return nil, err
-		}
-		pages = append(pages, page...)
-	}
-	return pages, nil
-}
-
-// highSeq resolves every token to the head.
-type highSeq struct{ *memory.Store }
-
-func (s highSeq) Resolve(ctx context.Context, token store.Token, keys []store.Key) ([]int64, error) {
-	if _, err := s.Store.Resolve(ctx, token, keys); err != nil {
-		return nil, err
-	}
-	end, err := s.End(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Store.Resolve(ctx, end, keys)
-}
-
-// freeClaim gives the store to everyone.
-type freeClaim struct{ *memory.Store }
-
-func (freeClaim) Claim(context.Context) (func() error, error) {
-	return func() error { return nil }, nil
-}
-
-// neverClosed stays open.
-type neverClosed struct{ *memory.Store }
-
-func (neverClosed) Close() error { return nil }

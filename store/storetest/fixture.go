@@ -23,6 +23,9 @@ type fixture struct {
 	b store.Backend
 	// closed tells that the check has closed b and that nothing follows.
 	closed bool
+	// removed tells that the check has removed documents, so that positions of the
+	// log are missing.
+	removed bool
 }
 
 // key returns the key of a document of the collection notes.
@@ -217,6 +220,44 @@ func (f *fixture) end() store.Token {
 		f.Fatalf("End: %v", err)
 	}
 	return token
+}
+
+// forget is Forget, which must succeed.
+func (f *fixture) forget(k store.Key) {
+	f.Helper()
+	f.removed = true
+	if err := f.b.Forget(background, k); err != nil {
+		f.Fatalf("Forget %s: %v", k, err)
+	}
+}
+
+// drop is Drop, which must succeed.
+func (f *fixture) drop(collection string) {
+	f.Helper()
+	f.removed = true
+	if err := f.b.Drop(background, collection); err != nil {
+		f.Fatalf("Drop %s: %v", collection, err)
+	}
+}
+
+// pause is Pause, which must succeed.
+func (f *fixture) pause(collection string, paused bool) {
+	f.Helper()
+	if err := f.b.Pause(background, collection, paused); err != nil {
+		f.Fatalf("Pause %s %t: %v", collection, paused, err)
+	}
+}
+
+// discard is Discard, which must succeed.
+func (f *fixture) discard(k store.Key, seq int64) {
+	f.Helper()
+	if err := f.b.Discard(background, discardOf(k, seq)); err != nil {
+		f.Fatalf("Discard %d of %s: %v", seq, k, err)
+	}
+}
+
+func discardOf(k store.Key, seq int64) store.Discard {
+	return store.Discard{Key: k, Seq: seq, By: "ann", Why: fmt.Sprint("broken by release ", seq)}
 }
 
 // small returns the smaller size with -short.

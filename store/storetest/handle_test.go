@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // and followed, on handles that share a store in memory.
 func TestHandles(t *testing.T) {
 	storetest.Run(t,
-		func(testing.TB) store.Backend { return &handle{shared: memory.New(nil)} },
+		func(testing.TB) store.Backend { return &handle{shared: &shared{Store: memory.New(nil)}} },
 		&storetest.Options{
 			Reopen: func(t testing.TB, b store.Backend) store.Backend {
 				if err := b.Close(); err != nil {
@@ -31,14 +32,20 @@ func TestHandles(t *testing.T) {
 		})
 }
 
+// shared is a store, with the mark of a claim that outlives handles.
+type shared struct {
+	*memory.Store
+	marked atomic.Bool
+}
+
 // handle is a store on what it shares with other handles.
 type handle struct {
-	shared *memory.Store
+	shared *shared
 
 	// mu guards the following fields. It is held for reading during a call.
 	mu       sync.RWMutex
 	closed   bool
-	releases []func() error
+	releases []func()
 }
 
 var (
@@ -50,10 +57,8 @@ func (h *handle) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
-	for _, release := range h.releases {
-		if err := release(); err != nil {
-			return err
-		}
+	for _, giveUp := range h.releases {
+		giveUp()
 	}
 	h.releases = nil
 	return nil
@@ -142,17 +147,67 @@ func (h *handle) Resume(ctx context.Context, keys []store.Key) (int, error) {
 	return with(h, func() (int, error) { return h.shared.Resume(ctx, keys) })
 }
 
-func (h *handle) Claim(ctx context.Context) (func() error, error) {
+func (h *handle) Pause(ctx context.Context, name string, paused bool) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Pause(ctx, name, paused) })
+	return err
+}
+
+func (h *handle) Count(ctx context.Context, name string) (store.Counts, error) {
+	return with(h, func() (store.Counts, error) { return h.shared.Count(ctx, name) })
+}
+
+func (h *handle) Discard(ctx context.Context, d store.Discard) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Discard(ctx, d) })
+	return err
+}
+
+func (h *handle) Discards(ctx context.Context, collection string) iter.Seq2[store.Discard, error] {
+	return stream(h, h.shared.Discards(ctx, collection))
+}
+
+func (h *handle) Forget(ctx context.Context, k store.Key) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Forget(ctx, k) })
+	return err
+}
+
+func (h *handle) Forgotten(ctx context.Context, k store.Key) (bool, error) {
+	return with(h, func() (bool, error) { return h.shared.Forgotten(ctx, k) })
+}
+
+func (h *handle) Drop(ctx context.Context, name string) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Drop(ctx, name) })
+	return err
+}
+
+// Claim leaves a mark beside the shared store, which outlives the handle.
+func (h *handle) Claim(ctx context.Context) (store.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, store.ErrClosed
+		return store.Claim{}, store.ErrClosed
 	}
-	release, err := h.shared.Claim(ctx)
-	if err == nil {
-		h.releases = append(h.releases, release)
+	claim, err := h.shared.Claim(ctx)
+	if err != nil {
+		return claim, err
 	}
-	return release, err
+	claim.Unclean = h.shared.marked.Swap(true)
+	giveUp := sync.OnceFunc(func() { _ = claim.Release() })
+	h.releases = append(h.releases, giveUp)
+	released := false
+	return store.Claim{Unclean: claim.Unclean, End: claim.End, Release: func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if released {
+			return nil
+		}
+		released = true
+		if h.closed {
+			return store.ErrClosed
+		}
+		h.shared.marked.Store(false)
+		giveUp()
+		return nil
+	}}, nil
 }
 
 // Follow looks at the end of the log every few milliseconds.

@@ -108,7 +108,11 @@ var lifeChecks = []check{
 			streams["Parked"]++
 			mustBeClosed(f, err)
 		}
-		for _, name := range []string{"Runnable", "Scan", "Parked"} {
+		for _, err := range f.b.Discards(background, "notes") {
+			streams["Discards"]++
+			mustBeClosed(f, err)
+		}
+		for _, name := range []string{"Runnable", "Scan", "Parked", "Discards"} {
 			if streams[name] != 1 {
 				f.Errorf("%s returned %d elements of a closed store, want one error", name, streams[name])
 			}
@@ -174,6 +178,21 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		"Resolve":     func(ctx context.Context) error { _, err := b.Resolve(ctx, token, []store.Key{k}); return err },
 		"End":         func(ctx context.Context) error { _, err := b.End(ctx); return err },
 		"Claim":       func(ctx context.Context) error { _, err := b.Claim(ctx); return err },
+		"Discard":     func(ctx context.Context) error { return b.Discard(ctx, discardOf(k, 1)) },
+		"Discards": func(ctx context.Context) error {
+			for _, err := range b.Discards(ctx, "notes") {
+				return err
+			}
+			return nil
+		},
+		"Pause":     func(ctx context.Context) error { return b.Pause(ctx, "notes", false) },
+		"Count":     func(ctx context.Context) error { _, err := b.Count(ctx, "notes"); return err },
+		"Forget":    func(ctx context.Context) error { return b.Forget(ctx, key("nobody")) },
+		"Forgotten": func(ctx context.Context) error { _, err := b.Forgotten(ctx, k); return err },
+		"Drop":      func(ctx context.Context) error { return b.Drop(ctx, "nothing") },
+	}
+	if checker, ok := b.(store.Checker); ok {
+		calls["Check"] = checker.Check
 	}
 	if follower, ok := b.(store.Follower); ok {
 		calls["Follow"] = func(ctx context.Context) error { _, err := follower.Follow(ctx, 0); return err }

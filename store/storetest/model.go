@@ -19,18 +19,28 @@ import (
 type model struct {
 	log       []logged
 	committed map[store.Key]committed
+	// collections has those that there are, and whether they are paused.
+	collections map[string]bool
+	forgotten   map[store.Key]bool
+	// discards are in order of document and seq.
+	discards []store.Discard
 }
 
 type logged struct {
-	key   store.Key
-	entry store.Entry
+	key       store.Key // zero if the document was removed
+	entry     store.Entry
+	discarded bool
 }
 
 type committed struct {
 	applied int64
 	view    []byte
+	deleted bool
 	failure store.Failure
 	failed  bool
+	// epochs has those that the document has had, also before it was removed; the
+	// last one is its own.
+	epochs []int64
 }
 
 // model compares a backend with the model over random calls. After a while it
@@ -44,7 +54,9 @@ func (s *suite) model(t *testing.T) {
 		}
 		whole := false
 		defer func() { failed = failed || !whole }()
-		run := &modelRun{suite: s, outer: t, model: model{committed: make(map[store.Key]committed)}}
+		run := &modelRun{suite: s, outer: t, model: model{
+			committed: make(map[store.Key]committed), collections: make(map[string]bool), forgotten: make(map[store.Key]bool),
+		}}
 		run.b = s.open(t)
 		defer func() {
 			if err := run.b.Close(); err != nil {
@@ -58,12 +70,15 @@ func (s *suite) model(t *testing.T) {
 			"resume":     run.resume,
 			"resolve":    run.resolve,
 			"operations": run.operations,
+			"discard":    run.discard,
+			"pause":      run.pause,
+			"remove":     run.remove,
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = run.reopen
 		}
 		r.Repeat(actions)
-		checkConsistent(r, run.b)
+		checkConsistent(r, run.b, run.removed())
 		whole = !r.Failed()
 	})
 }
@@ -85,7 +100,7 @@ func (m *model) head(k store.Key) int64 { return int64(len(m.of(k))) }
 func (m *model) keys() []store.Key {
 	var keys []store.Key
 	for _, l := range m.log {
-		if !slices.Contains(keys, l.key) {
+		if l.key.ID != "" && !slices.Contains(keys, l.key) {
 			keys = append(keys, l.key)
 		}
 	}
@@ -98,15 +113,20 @@ func (m *model) keys() []store.Key {
 // append returns where the entries go, or the errors that the call may return.
 func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []error) {
 	next := model{log: slices.Clone(m.log)}
+	made := make(map[string]bool)
 	var documents []store.AppendedDocument
 	var refusals []error
 	for _, a := range appends {
+		if m.forgotten[a.Key] {
+			refusals = append(refusals, store.ErrForgotten)
+		}
+		made[a.Key.Collection] = true
 		before := next.head(a.Key)
 		var placed []store.Placed
 		for _, e := range a.Entries {
 			at, same := next.find(a.Key, e)
 			if at == 0 {
-				next.log = append(next.log, logged{a.Key, e})
+				next.log = append(next.log, logged{key: a.Key, entry: e})
 				placed = append(placed, store.Placed{Seq: next.head(a.Key), Position: store.Position(len(next.log))})
 				continue
 			}
@@ -125,6 +145,11 @@ func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []erro
 	}
 	if len(refusals) == 0 {
 		m.log = next.log
+		for name := range made {
+			if _, ok := m.collections[name]; !ok {
+				m.collections[name] = false
+			}
+		}
 	}
 	return documents, refusals
 }
@@ -143,19 +168,22 @@ func (m *model) find(k store.Key, e store.Entry) (at store.Position, same bool) 
 // commit returns what becomes of each commit, or an error.
 func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 	for _, c := range commits {
-		if c.Applied > m.head(c.Key) {
+		if !m.stale(c) && c.Applied > m.head(c.Key) {
 			return nil, store.ErrInvalid
 		}
 	}
 	var outcomes []store.Outcome
 	for _, c := range commits {
 		d := m.committed[c.Key]
-		if d.failure.Park || d.applied != c.Loaded {
+		if m.stale(c) {
 			outcomes = append(outcomes, store.Stale)
 			continue
 		}
 		if c.Applied > c.Loaded {
-			d.applied, d.view = c.Applied, c.View
+			d.applied, d.view, d.deleted = c.Applied, c.View, c.Deleted
+			if d.deleted {
+				d.view = nil
+			}
 		}
 		d.failure, d.failed = store.Failure{}, c.Failure != nil
 		if d.failed {
@@ -169,6 +197,12 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 		}
 	}
 	return outcomes, nil
+}
+
+// stale reports whether the guard of a commit does not hold.
+func (m *model) stale(c store.Commit) bool {
+	d := m.committed[c.Key]
+	return m.head(c.Key) == 0 || d.failure.Park || d.applied != c.Loaded || c.Epoch != d.epochs[len(d.epochs)-1]
 }
 
 // anyOf reports whether err is one of the errors.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -70,13 +71,15 @@ func (m *modelRun) append(r *rapid.T) {
 }
 
 func (m *modelRun) commit(r *rapid.T) {
-	if len(m.log) == 0 {
-		r.Skip("there is no document")
-	}
 	var commits []store.Commit
-	for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom(m.keys()), 1, -1, rapid.ID[store.Key]).Draw(r, "keys") {
-		head, applied := m.head(k), m.committed[k].applied
-		c := store.Commit{Key: k, Loaded: applied}
+	keys := someKeys.Draw(r, "keys")
+	m.learnEpochs(r, keys)
+	for _, k := range keys {
+		head, applied, epochs := m.head(k), m.committed[k].applied, m.committed[k].epochs
+		c := store.Commit{Key: k, Loaded: applied, Epoch: epochs[len(epochs)-1]}
+		if rapid.IntRange(0, 4).Draw(r, "before") == 0 {
+			c.Epoch = rapid.SampledFrom(epochs).Draw(r, "epoch")
+		}
 		if applied > 0 && rapid.IntRange(0, 2).Draw(r, "late") == 0 {
 			c.Loaded = rapid.Int64Range(0, applied-1).Draw(r, "loaded")
 		}
@@ -84,6 +87,7 @@ func (m *modelRun) commit(r *rapid.T) {
 		if rapid.IntRange(0, 30).Draw(r, "beyond") == 0 {
 			c.Applied = head + 1
 		}
+		c.Deleted = rapid.IntRange(0, 5).Draw(r, "deleted") == 0
 		c.View = fmt.Appendf(nil, "view %d over %d", c.Applied, c.Loaded)
 		if c.Applied < head && rapid.IntRange(0, 2).Draw(r, "fails") == 0 {
 			c.Failure = &store.Failure{
@@ -104,10 +108,9 @@ func (m *modelRun) resume(r *rapid.T) {
 	keys := someKeys.Draw(r, "keys")
 	want := 0
 	for _, k := range keys {
-		if d := m.committed[k]; d.failure.Park {
+		if m.committed[k].failure.Park {
 			want++
-			d.failure, d.failed = store.Failure{}, false
-			m.committed[k] = d
+			m.resumed(k)
 		}
 	}
 	if got, err := m.b.Resume(background, keys); err != nil || got != want {
@@ -165,7 +168,7 @@ func (m *modelRun) operations(r *rapid.T) {
 			size += int64(len(e.Body) + len(e.Meta))
 			count++
 			if count == 1 || (budget.Operations == 0 || count <= budget.Operations) && (budget.Bytes == 0 || size <= budget.Bytes) {
-				want = append(want, fmt.Sprint(i, seq, position, e.ID, e.Kind, e.Meta, e.Body))
+				want = append(want, fmt.Sprint(i, seq, position, m.log[position-1].discarded, e.ID, e.Kind, e.Meta, e.Body))
 			}
 		}
 	}
@@ -176,7 +179,7 @@ func (m *modelRun) operations(r *rapid.T) {
 	var got []string
 	for i, page := range pages {
 		for _, op := range page {
-			got = append(got, fmt.Sprint(i, op.Seq, op.Position, op.ID, op.Kind, op.Meta, op.Body))
+			got = append(got, fmt.Sprint(i, op.Seq, op.Position, op.Discarded, op.ID, op.Kind, op.Meta, op.Body))
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -197,7 +200,7 @@ func (m *modelRun) compare(r *rapid.T) {
 	for _, k := range m.keys() {
 		positions, c := m.of(k), m.committed[k]
 		d := store.Document{
-			Key: k, Head: int64(len(positions)), Last: positions[len(positions)-1], Applied: c.applied, View: c.view,
+			Key: k, Head: int64(len(positions)), Last: positions[len(positions)-1], Applied: c.applied, View: c.view, Deleted: c.deleted,
 		}
 		if d.Dirty() {
 			d.Since.Position = positions[c.applied]
@@ -208,7 +211,7 @@ func (m *modelRun) compare(r *rapid.T) {
 		want = append(want, describeModel(d))
 		if d.Parked() {
 			parked = append(parked, k.String())
-		} else if d.Dirty() {
+		} else if d.Dirty() && !m.collections[k.Collection] {
 			waiting = append(waiting, store.Runnable{Key: k, Since: d.Since})
 		}
 	}
@@ -235,14 +238,18 @@ func (m *modelRun) compare(r *rapid.T) {
 	if !slices.Equal(gotRunnable, runnable) || !slices.Equal(gotParked, parked) {
 		r.Fatalf("runnable are %q and parked %q, want %q and %q", gotRunnable, gotParked, runnable, parked)
 	}
+	m.compareRemoved(r)
 }
 
-// describeModel leaves out what the model does not know: times, and the record
+// describeModel leaves out what the model does not know: times, the epoch, and the record
 // of a failure whose attempts were forgotten.
 func describeModel(d store.Document) string {
-	d.Since.Time = store.Since{}.Time
+	d.Since.Time, d.Epoch = store.Since{}.Time, 0
 	if d.Failure != nil && d.Failure.Attempts == 0 {
 		d.Failure = nil
+	}
+	if d.Failure != nil {
+		d.Failure.First, d.Failure.Last = time.Time{}, time.Time{}
 	}
 	return describe(d)
 }

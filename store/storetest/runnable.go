@@ -212,12 +212,16 @@ func callEverything(f *fixture, k store.Key) {
 			_, err := f.b.Operations(background, []store.Range{{Key: k}}, store.Budget{})
 			return err
 		},
+		"Count":     func() error { _, err := f.b.Count(background, k.Collection); return err },
+		"Forgotten": func() error { _, err := f.b.Forgotten(background, k); return err },
+		"Forget":    func() error { return f.b.Forget(background, store.Key{Collection: "unknown", ID: "x"}) },
+		"Drop":      func() error { return f.b.Drop(background, "unknown") },
 		"Claim": func() error {
-			release, err := f.b.Claim(background)
+			c, err := f.b.Claim(background)
 			if err != nil {
 				return err
 			}
-			return release()
+			return c.Release()
 		},
 	} {
 		if err := call(); err != nil {

@@ -38,8 +38,8 @@ type Options struct {
 // and empty store at each call, and may register what cleans up behind it; the
 // suite closes the store before that. nil options mean the zero [Options].
 //
-// The sections on [store.Follower] and [store.Transactor] run if the backend
-// implements them. Last comes a comparison with a simple model over random calls,
+// The sections on [store.Follower], [store.Transactor] and [store.Checker] run if
+// the backend implements them. Last comes a comparison with a simple model over random calls,
 // to which the flags of pgregory.net/rapid apply; it ends after three seconds.
 // With -short all sizes are smaller.
 func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
@@ -63,12 +63,18 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"registrar", registrarChecks},
 		{"resolver", resolverChecks},
 		{"claimer", claimerChecks},
+		{"deleted", deletedChecks},
 		{"parking", parkingChecks},
+		{"discard", discardChecks},
+		{"pauser", pauserChecks},
+		{"censor", censorChecks},
+		{"eraser", eraserChecks},
 		{"ownership", ownershipChecks},
 		{"errors", errorChecks},
 		{"life", lifeChecks},
 		{"follower", followerChecks},
 		{"transactor", transactorChecks},
+		{"checker", checkerChecks},
 	} {
 		t.Run(section.name, func(t *testing.T) {
 			for _, c := range section.checks {
@@ -98,6 +104,6 @@ func (s *suite) check(t *testing.T, c check) {
 	f.b = f.another()
 	c.run(f)
 	if !t.Skipped() && !f.closed {
-		checkConsistent(t, f.b)
+		checkConsistent(t, f.b, f.removed)
 	}
 }

@@ -1,0 +1,66 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Forget implements [store.Eraser].
+func (s *Store) Forget(ctx context.Context, key store.Key) error {
+	if err := store.CheckKey(key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return err
+	}
+	s.forgotten[s.hash(key)] = struct{}{}
+	if d := s.documentLocked(key); d != nil {
+		c := s.collections[key.Collection]
+		c.leaveLocked(d)
+		c.ids.remove(key.ID)
+		delete(c.documents, key.ID)
+	}
+	return nil
+}
+
+// Forgotten implements [store.Eraser].
+func (s *Store) Forgotten(ctx context.Context, key store.Key) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return false, err
+	}
+	return s.forgottenLocked(key), nil
+}
+
+func (s *Store) forgottenLocked(key store.Key) bool {
+	if len(s.forgotten) == 0 {
+		return false
+	}
+	_, yes := s.forgotten[s.hash(key)]
+	return yes
+}
+
+// hash is what is kept of a key that was forgotten.
+func (s *Store) hash(key store.Key) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%d %s/%s", s.incarnation, key.Collection, key.ID))
+}
+
+// Drop implements [store.Eraser].
+func (s *Store) Drop(ctx context.Context, collection string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return err
+	}
+	if s.collections[collection] != nil {
+		delete(s.collections, collection)
+		s.drops++
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Resume implements [store.Parking].
+func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return 0, err
+	}
+	resumed := 0
+	for _, k := range keys {
+		if d := s.documentLocked(k); d != nil && d.parked() {
+			s.resumeLocked(d)
+			resumed++
+		}
+	}
+	return resumed, nil
+}
+
+// resumeLocked makes a parked document runnable. It keeps the record of what
+// went wrong, with no attempts.
+func (s *Store) resumeLocked(d *document) {
+	c := s.collections[d.key.Collection]
+	c.leaveLocked(d)
+	failure := *d.failure
+	failure.Park, failure.Attempts = false, 0
+	d.failure, d.notBefore = &failure, time.Time{}
+	c.enterLocked(d)
+}
+
+// Discard implements [store.Parking].
+func (s *Store) Discard(ctx context.Context, discard store.Discard) error {
+	if err := store.CheckDiscard(&discard); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writableLocked(ctx); err != nil {
+		return err
+	}
+	d := s.documentLocked(discard.Key)
+	if discard.Seq < 1 || discard.Seq > d.head() {
+		return fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
+	}
+	op := &d.operations[discard.Seq-1]
+	switch {
+	case op.Discarded:
+		return nil
+	case discard.Seq <= d.applied:
+		return &store.InvalidError{
+			Field: "discard of " + discard.Key.String(),
+			Got:   fmt.Sprintf("operation %d", discard.Seq),
+			Want:  fmt.Sprintf("one that the view lacks, above %d", d.applied),
+		}
+	}
+	op.Discarded = true
+	d.epoch++
+	discard.At = time.Now().UTC().Round(0)
+	i, _ := slices.BinarySearchFunc(d.discards, discard.Seq, func(o store.Discard, seq int64) int {
+		return cmp.Compare(o.Seq, seq)
+	})
+	d.discards = slices.Insert(d.discards, i, discard)
+	if d.parked() && d.failure.Seq == discard.Seq {
+		s.resumeLocked(d)
+	}
+	return nil
+}
+
+// Discards implements [store.Parking]. It looks at all documents of the
+// collection.
+func (s *Store) Discards(ctx context.Context, collection string) iter.Seq2[store.Discard, error] {
+	return func(yield func(store.Discard, error) bool) {
+		documents := stream(s, ctx, collection, "", idPage, func(d *document) ([]store.Discard, bool) {
+			return slices.Clone(d.discards), len(d.discards) > 0
+		})
+		for discards, err := range documents {
+			if err != nil {
+				yield(store.Discard{}, err)
+				return
+			}
+			for _, discard := range discards {
+				if !yield(discard, nil) {
+					return
+				}
+			}
+		}
+	}
+}

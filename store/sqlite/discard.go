@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"iter"
+
+	"github.com/refold-go/refold/store"
+)
+
+// Discard implements [store.Parking].
+func (s *Store) Discard(ctx context.Context, d store.Discard) error {
+	if err := store.CheckDiscard(&d); err != nil {
+		return err
+	}
+	return s.submit(ctx, newRequest(&discardWork{d}, true, 100+len(d.By)+len(d.Why)))
+}
+
+type discardWork struct{ store.Discard }
+
+func (w *discardWork) do(t *transaction) error {
+	in, document, applied, parked, err := w.find(t)
+	if err != nil {
+		return err
+	}
+	operation, err := t.run.one(getPlace, document, w.Seq)
+	switch {
+	case err != nil:
+		return err
+	case operation == nil:
+		return fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, w.Seq, w.Key)
+	case truth(operation[2]):
+		t.touch = true // it may be visible and not synced
+		return nil
+	case w.Seq <= applied:
+		return &store.InvalidError{
+			Field: "discard of " + w.Key.String(),
+			Got:   fmt.Sprintf("operation %d", w.Seq),
+			Want:  fmt.Sprintf("one that the view lacks, above %d", applied),
+		}
+	}
+	if err := t.run.exec(discard, document, w.Seq); err != nil {
+		return err
+	}
+	if err := t.run.exec(putDiscard, in.id, w.Key.ID, w.Seq, w.By, w.Why, t.now); err != nil {
+		return err
+	}
+	// A run that has read the operation before must not be stored.
+	if err := t.run.exec(bumpEpoch, in.serving, document); err != nil || !parked {
+		return err
+	}
+	failure, err := t.run.one(getFailure, in.serving, document)
+	if err != nil || failure == nil || integer(failure[0]) != w.Seq {
+		return err
+	}
+	_, err = t.resume(in, document)
+	return err
+}
+
+// find looks the document up. There is no document 0.
+func (w *discardWork) find(t *transaction) (in *collection, document, applied int64, parked bool, err error) {
+	if in, err = t.collection(w.Key.Collection); err != nil || in == nil {
+		return in, 0, 0, false, err
+	}
+	row, err := t.document(in, w.Key.ID)
+	if err != nil || row == nil {
+		return in, 0, 0, false, err
+	}
+	return in, integer(row[0]), integer(row[5]), truth(row[3]), nil
+}
+
+// Discards implements [store.Parking].
+func (s *Store) Discards(ctx context.Context, collection string) iter.Seq2[store.Discard, error] {
+	return func(yield func(store.Discard, error) bool) {
+		last := store.Discard{}
+		for {
+			var page []store.Discard
+			err := s.read(ctx, func(c *conn) error {
+				return c.each(discardsPage, func(row []driver.Value) bool {
+					page = append(page, store.Discard{
+						Key: store.Key{Collection: collection, ID: text(row[0])},
+						Seq: integer(row[1]), By: text(row[2]), Why: text(row[3]), At: moment(row[4]),
+					})
+					return true
+				}, collection, last.Key.ID, last.Seq, int64(pageRows))
+			})
+			if err != nil {
+				yield(store.Discard{}, err)
+				return
+			}
+			for _, d := range page {
+				if !yield(d, nil) {
+					return
+				}
+			}
+			if len(page) < pageRows {
+				return
+			}
+			last = page[len(page)-1]
+		}
+	}
+}
