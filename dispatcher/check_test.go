@@ -61,7 +61,7 @@ func indexError(t *Table) error {
 	if 4*t.index.used > 3*len(t.index.cells) {
 		return fmt.Errorf("%d of %d cells are used", t.index.used, len(t.index.cells))
 	}
-	if entries := t.counts.Queued + t.counts.Running + t.counts.Delayed; entries != t.index.used {
+	if entries := t.counts.Queued + t.counts.Running + t.counts.Delayed + t.counts.Cooling; entries != t.index.used {
 		return fmt.Errorf("%d entries are in the index, %d in a state: %+v", t.index.used, entries, t.counts)
 	}
 	return nil
@@ -124,22 +124,26 @@ func queueError(t *Table) error {
 
 // delaysError walks the heap.
 func delaysError(t *Table) error {
+	cooling := 0
 	for i, d := range t.delays {
-		if e := t.slab.at(d.slot); e.state != Delayed {
+		e := t.slab.at(d.slot)
+		if e.state == Cooling {
+			cooling++
+		} else if e.state != Delayed {
 			return fmt.Errorf("%s is %s in the heap", t.keyOf(d.slot), e.state)
 		}
 		if parent := t.delays[max(0, (i-1)/2)]; d.due.Before(parent.due) {
 			return fmt.Errorf("the heap is out of order at %d", i)
 		}
 	}
-	if len(t.delays) != t.counts.Delayed {
-		return fmt.Errorf("the heap has %d entries, %d are delayed", len(t.delays), t.counts.Delayed)
+	if len(t.delays) != t.counts.Delayed+t.counts.Cooling || cooling != t.counts.Cooling {
+		return fmt.Errorf("the heap has %d entries, %d of them cooling: %+v", len(t.delays), cooling, t.counts)
 	}
 	return nil
 }
 
 func boundError(t *Table) error {
-	if t.counts.Queued+t.counts.Running > t.limit || t.counts.Delayed > t.limit {
+	if t.counts.Queued+t.counts.Running > t.limit || t.counts.Delayed+t.counts.Cooling > t.limit {
 		return fmt.Errorf("the limit is %d: %+v", t.limit, t.counts)
 	}
 	return nil

@@ -23,14 +23,17 @@ type Dispatcher struct {
 	// Buffer is how many keys the bus may be ahead; 0 means 4,096. Beyond that
 	// they are dropped, and the store is read instead.
 	Buffer int
-	Logger zerolog.Logger
+	// Unswept leaves it to its owner to call [Table.Reread] and [Table.Trim] now and
+	// then.
+	Unswept bool
+	Logger  zerolog.Logger
 }
 
 const (
 	defaultBuffer = 4096
-	// sweepEvery is how often the store is looked at without a reason. No hint is
+	// SweepEvery is how often the store is looked at without a reason. No hint is
 	// known to get lost; this bounds what a lost one would cost.
-	sweepEvery = 30 * time.Second
+	SweepEvery = 30 * time.Second
 	// retryAfter is how soon a failed reading of the store is tried again.
 	retryAfter = time.Second
 )
@@ -81,20 +84,25 @@ func (d *Dispatcher) listen(ctx context.Context, sub *bus.Subscription[store.Key
 func (d *Dispatcher) feed(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	readAt := time.Now().Add(sweepEvery)
+	readAt, failed := time.Now().Add(SweepEvery), false
 	for {
 		now := time.Now()
 		if !now.Before(readAt) {
-			d.Table.Reread()
-			d.Table.Trim()
-			readAt = now.Add(sweepEvery)
+			if failed || !d.Unswept {
+				d.Table.Reread()
+			}
+			if !d.Unswept {
+				d.Table.Trim()
+			}
+			readAt, failed = now.Add(SweepEvery), false
 		}
 		next := d.Table.Wake(now)
 		if d.Table.BeginRead() {
 			if err := d.read(ctx); err != nil && ctx.Err() == nil {
 				d.Logger.Warn().Err(err).Dur("retry", retryAfter).Msg("cannot read the runnable documents")
-				readAt = time.Now().Add(retryAfter)
+				readAt, failed = time.Now().Add(retryAfter), true
 			}
+			d.Table.EndRead()
 		}
 		if next.IsZero() || readAt.Before(next) {
 			next = readAt

@@ -237,12 +237,12 @@ func TestTooManyDelayedDocumentsAreReadWhenTheyAreDue(t *testing.T) {
 func TestSweepFindsWhatNobodyAnnounced(t *testing.T) {
 	testFeed(t, 10, nothing, func(t *testing.T, f *feed) {
 		f.source.add(a)
-		time.Sleep(sweepEvery - 1)
+		time.Sleep(SweepEvery - 1)
 		f.expect(t)
 		time.Sleep(time.Nanosecond)
 		f.expect(t, "a")
 		f.source.add(b)
-		time.Sleep(sweepEvery)
+		time.Sleep(SweepEvery)
 		f.expect(t, "a", "b")
 	})
 }
@@ -260,7 +260,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		if cells, chunks := size(); cells <= keepCells || chunks <= keepChunks {
 			t.Fatal("there is nothing to give back")
 		}
-		time.Sleep(2 * sweepEvery)
+		time.Sleep(2 * SweepEvery)
 		synctest.Wait()
 		if cells, chunks := size(); cells > keepCells || chunks > keepChunks {
 			t.Errorf("%d cells and %d chunks are kept", cells, chunks)
@@ -272,7 +272,7 @@ func TestClosedBusLeavesTheSweep(t *testing.T) {
 	testFeed(t, 10, nothing, func(t *testing.T, f *feed) {
 		f.bus.Close()
 		f.source.add(a)
-		time.Sleep(sweepEvery)
+		time.Sleep(SweepEvery)
 		f.expect(t, "a")
 	})
 }

@@ -32,6 +32,9 @@ func (t *Table) pushLocked(slot uint32) {
 	}
 	t.tail = slot + 1
 	t.counts.Queued++
+	if t.sample.next--; t.sample.next == 0 {
+		t.sample.begin(slot)
+	}
 }
 
 func (t *Table) popLocked() (slot uint32) {

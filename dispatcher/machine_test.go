@@ -27,6 +27,7 @@ func TestModel(t *testing.T) {
 			"wake":       func(t *rapid.T) { p.wake(t, number("seconds")) },
 			"reread":     func(t *rapid.T) { p.reread() },
 			"begin read": func(t *rapid.T) { p.beginRead(t) },
+			"end read":   func(t *rapid.T) { p.endRead() },
 			"": func(t *rapid.T) {
 				steps++
 				p.compare(t)

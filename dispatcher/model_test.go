@@ -16,6 +16,7 @@ type model struct {
 	counts        Counts
 	turn          uint32
 	reread        bool
+	reading       bool
 	rereadAt      time.Time
 	poked         bool // since the last look
 }
@@ -50,6 +51,8 @@ func (m *model) signal(k store.Key) bool {
 		return true
 	case d.state == Running:
 		d.state = Requeue
+	case d.state == Cooling:
+		m.warm(d)
 	}
 	m.counts.Absorbed++
 	return true
@@ -84,14 +87,17 @@ func (m *model) done(k store.Key, turn uint32, r Result) (accepted, requeued boo
 	}
 	flag := d.state == Requeue
 	m.counts.Running--
+	rest, dirty := !r.Until.IsZero(), r.Verdict == Again || flag
 	switch {
-	case r.Verdict == Park:
-		delete(m.documents, k)
-	case r.Verdict == Delay:
+	case r.Verdict == Delay, dirty && rest:
 		m.delayAny(k, r.Until)
-	case r.Verdict == Again || flag:
+	case dirty:
 		m.push(k)
 		requeued = flag
+	case rest && m.counts.Delayed+m.counts.Cooling < m.limit:
+		*d = modelDocument{state: Cooling, due: r.Until}
+		m.counts.Cooling++
+		m.poked = true
 	default:
 		delete(m.documents, k)
 	}
@@ -102,15 +108,24 @@ func (m *model) done(k store.Key, turn uint32, r Result) (accepted, requeued boo
 }
 
 func (m *model) delay(k store.Key, due time.Time) {
-	if m.documents[k] == nil {
+	if d := m.documents[k]; d == nil {
 		m.documents[k] = new(modelDocument)
 		m.delayAny(k, due)
+	} else if d.state == Cooling {
+		m.warm(d)
 	}
+}
+
+// warm makes a cooling document a delayed one.
+func (m *model) warm(d *modelDocument) {
+	d.state = Delayed
+	m.counts.Cooling--
+	m.counts.Delayed++
 }
 
 func (m *model) delayAny(k store.Key, due time.Time) {
 	m.poked = true
-	if m.counts.Delayed < m.limit {
+	if m.counts.Delayed+m.counts.Cooling < m.limit {
 		*m.documents[k] = modelDocument{state: Delayed, due: due}
 		m.counts.Delayed++
 		return
@@ -124,7 +139,7 @@ func (m *model) delayAny(k store.Key, due time.Time) {
 func (m *model) wake(now time.Time) (next time.Time) {
 	var delayed []store.Key
 	for k, d := range m.documents {
-		if d.state == Delayed {
+		if d.state == Delayed || d.state == Cooling {
 			delayed = append(delayed, k)
 		}
 	}
@@ -136,6 +151,11 @@ func (m *model) wake(now time.Time) (next time.Time) {
 		if due.After(now) {
 			next = due
 			break
+		}
+		if m.documents[k].state == Cooling {
+			m.counts.Cooling--
+			delete(m.documents, k)
+			continue
 		}
 		m.counts.Delayed--
 		if m.full() {
@@ -159,6 +179,6 @@ func (m *model) beginRead() bool {
 	if !m.wantsRead() {
 		return false
 	}
-	m.reread = false
+	m.reread, m.reading = false, true
 	return true
 }

@@ -81,7 +81,11 @@ func (p *pair) done(t failer, back, n, verdict, wait int) {
 	var results []Result
 	for i := range min(n, len(p.tickets)) {
 		tickets = append(tickets, p.tickets[len(p.tickets)-1-(back+i)%len(p.tickets)])
-		results = append(results, Result{Verdict: Verdict((verdict + i) % 4), Until: p.due(wait)})
+		r := Result{Verdict: Verdict((verdict + i) % 3)}
+		if r.Verdict == Delay || (verdict+i)%2 == 1 {
+			r.Until = p.due(wait)
+		}
+		results = append(results, r)
 	}
 	var requeued, wantRequeued []store.Key
 	got := p.table.Done(tickets, results, func(k store.Key, signals int) {
@@ -130,6 +134,11 @@ func (p *pair) beginRead(t failer) {
 	}
 }
 
+func (p *pair) endRead() {
+	p.table.EndRead()
+	p.model.reading = false
+}
+
 // compare fails if one could tell the table from the model.
 func (p *pair) compare(t failer) {
 	t.Helper()
@@ -150,6 +159,14 @@ func (p *pair) compare(t failer) {
 	}
 	if p.table.reread != p.model.reread || !p.table.rereadAt.Equal(p.model.rereadAt) {
 		t.Fatalf("reread %v at %s, want %v at %s", p.table.reread, p.table.rereadAt, p.model.reread, p.model.rereadAt)
+	}
+	if got, want := p.table.Complete(), !p.model.reread && !p.model.reading && p.model.rereadAt.IsZero(); got != want {
+		t.Fatalf("complete: %v, want %v", got, want)
+	}
+	for k, d := range p.model.documents {
+		if got := p.table.Due(k); !got.Equal(d.due) {
+			t.Fatalf("%s is due at %s, want %s", k, got, d.due)
+		}
 	}
 	poked := len(p.table.wake) > 0
 	if poked != p.model.poked {

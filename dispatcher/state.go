@@ -9,10 +9,18 @@ import "time"
 //	                                  running ──again──▶ queued
 //	                                  running, requeue ──again──▶ queued
 //	                                  running, requeue ──delay──▶ delayed ──time is up──▶ queued
-//	                                  running, requeue ──park──▶ idle
 //
-// queued, requeue and delayed absorb signals. Idle documents, parked ones among
-// them, have no entry.
+// Where a collection has a least interval between runs, a run that went well says
+// until when its document must rest:
+//
+//	running ──done, rest──▶ cooling ──time is up──▶ idle
+//	                        cooling ──signal──▶ delayed ──time is up──▶ queued
+//	requeue ──done, rest──▶ delayed
+//	running, requeue ──again, rest──▶ delayed
+//
+// queued, requeue and delayed absorb signals. Idle documents have no entry; a
+// parked one is idle, and a resume that came during the run which parked it has
+// set the requeue flag.
 type State uint8
 
 const (
@@ -21,18 +29,20 @@ const (
 	Running
 	Requeue
 	Delayed
+	// Cooling is a clean document that ran just now: it must not run before its
+	// time is up, and leaves the table then.
+	Cooling
 )
 
 // String returns the state in lower case.
 func (s State) String() string {
-	return [...]string{"idle", "queued", "running", "requeue", "delayed"}[s]
+	return [...]string{"idle", "queued", "running", "requeue", "delayed", "cooling"}[s]
 }
 
 // Result says how a run went, and so what becomes of its document.
 type Result struct {
 	Verdict Verdict
-	// Until is when a delayed document is due; zero is at once. It is read with
-	// Delay only.
+	// Until is when the document may run again. Zero is at once.
 	Until time.Time
 }
 
@@ -40,13 +50,12 @@ type Result struct {
 type Verdict uint8
 
 const (
-	// Done means that the run ended well and that the store says clean.
+	// Done means that the store says that there is nothing to do: the document is
+	// clean, or held back until somebody lets it go and signals it.
 	Done Verdict = iota
 	// Again means that the document is still dirty, or that the run was stale.
 	Again
 	// Delay means that the document must wait: its run failed, or it is leased
 	// elsewhere. A signal does not cut the wait short.
 	Delay
-	// Park means that the store holds the document back until it is resumed.
-	Park
 )

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"container/heap"
 	"context"
 	"hash/maphash"
 	"sync"
@@ -18,9 +17,9 @@ type Ticket struct {
 }
 
 // Table is the in-flight table, see [State] for its arrows: one entry per
-// document that is queued, running or delayed, and the run queue through them.
-// All methods may be called at once from any number of goroutines. It reads no
-// clock.
+// document that is queued, running, delayed or cooling, and the run queue through
+// them. All methods may be called at once from any number of goroutines. It reads
+// no clock, but for [Table.SampleWaits].
 type Table struct {
 	seed   maphash.Seed
 	limit  int // most entries that are queued, running or requeue
@@ -36,13 +35,15 @@ type Table struct {
 	index       index
 	collections collections
 	head, tail  uint32 // the run queue: slot+1 of its ends
-	delays      delays // of the entries that are delayed
+	delays      delays // of the entries that are delayed or cooling
 	waiters     waiters
 	turn        uint32 // of the last ticket
+	sample      sample
 	counts      Counts
 	// reread is set when a signal did not fit: the store knows of a document that
 	// has no entry here. It is cleared by the feed before it reads.
 	reread   bool
+	reading  bool      // the feed is reading
 	rereadAt time.Time // when the first delayed document that did not fit is due
 }
 
@@ -97,23 +98,17 @@ func (t *Table) signalLocked(k store.Key, hash uint32) bool {
 		return true
 	}
 	e := t.slab.at(slot)
-	if e.state == Running {
+	switch e.state {
+	case Running:
 		e.state = Requeue
+	case Cooling: // it stays where it is in the heap
+		e.state = Delayed
+		t.counts.Cooling--
+		t.counts.Delayed++
 	}
 	e.absorbed++
 	t.counts.Absorbed++
 	return true
-}
-
-// Delay says that a document is dirty and must not run before due, as the store
-// remembers from an earlier life. It does nothing if the document has an entry.
-func (t *Table) Delay(k store.Key, due time.Time) {
-	hash := t.hash(k)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, found := t.findLocked(k, hash); !found {
-		t.delayLocked(t.insertLocked(k, hash), due)
-	}
 }
 
 // Take waits until a document is queued and fills buf with tickets: one, or this
@@ -128,7 +123,11 @@ func (t *Table) Take(ctx context.Context, buf []Ticket) (int, error) {
 			return 0, context.Cause(ctx)
 		}
 		if n := t.takeLocked(buf); n > 0 {
+			waited, report := t.sample.report()
 			t.mu.Unlock()
+			if report != nil {
+				report(waited)
+			}
 			return n, nil
 		}
 		me := t.waiters.push()
@@ -149,6 +148,9 @@ func (t *Table) takeLocked(buf []Ticket) int {
 	n := min(len(buf), share)
 	for i := range n {
 		slot := t.popLocked()
+		if slot+1 == t.sample.slot {
+			t.sample.end()
+		}
 		e := t.slab.at(slot)
 		t.turn++
 		e.state, e.link, e.absorbed = Running, t.turn, 0
@@ -214,10 +216,12 @@ func (t *Table) doneLocked(slot uint32, e *entry, r Result) bool {
 	requeue := e.state == Requeue
 	t.counts.Running--
 	switch {
-	case r.Verdict == Park, r.Verdict == Done && !requeue:
+	case r.Verdict == Delay, requeue && !r.Until.IsZero(), r.Verdict == Again && !r.Until.IsZero():
+		t.delayLocked(slot, r.Until, Delayed)
+	case r.Verdict == Done && !requeue && r.Until.IsZero():
 		t.removeLocked(slot, e)
-	case r.Verdict == Delay:
-		t.delayLocked(slot, r.Until)
+	case r.Verdict == Done && !requeue:
+		t.delayLocked(slot, r.Until, Cooling)
 	default:
 		t.pushLocked(slot)
 		return requeue
@@ -225,86 +229,4 @@ func (t *Table) doneLocked(slot uint32, e *entry, r Result) bool {
 	return false
 }
 
-// Wake queues the delayed documents that are due, and returns when the next one
-// is due; the zero time if none is delayed. What does not fit is read from the
-// store again.
-func (t *Table) Wake(now time.Time) (next time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for len(t.delays) > 0 && !t.delays[0].due.After(now) {
-		slot := heap.Pop(&t.delays).(delay).slot
-		t.counts.Delayed--
-		if t.fullLocked() {
-			t.removeLocked(slot, t.slab.at(slot))
-			t.reread = true
-			continue
-		}
-		t.pushLocked(slot)
-		t.waiters.wakeOne()
-	}
-	if !t.rereadAt.IsZero() && !t.rereadAt.After(now) {
-		t.rereadAt, t.reread = time.Time{}, true
-	}
-	next = t.rereadAt
-	if len(t.delays) > 0 && (next.IsZero() || t.delays[0].due.Before(next)) {
-		next = t.delays[0].due
-	}
-	return next
-}
-
-// Reread says that the store may have runnable documents without an entry.
-func (t *Table) Reread() {
-	t.mu.Lock()
-	t.reread = true
-	t.mu.Unlock()
-	t.poke()
-}
-
-// BeginRead reports whether the store should be read now: something may be there
-// and at least half of the table is free. It clears the mark, so that a signal
-// that does not fit during the reading sets it again.
-func (t *Table) BeginRead() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.wantsReadLocked() {
-		return false
-	}
-	t.reread = false
-	return true
-}
-
-// Woken receives when the feed has something to look at: BeginRead may have
-// become true, or Wake has an earlier time to return.
-func (t *Table) Woken() <-chan struct{} { return t.wake }
-
 func (t *Table) fullLocked() bool { return t.counts.Queued+t.counts.Running >= t.limit }
-
-// wantsReadLocked waits for half of the table to be free, so that the rows which
-// have an entry already are passed over once for as many new ones.
-func (t *Table) wantsReadLocked() bool {
-	return t.reread && t.counts.Queued+t.counts.Running <= t.limit/2
-}
-
-func (t *Table) poke() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-}
-
-// delayLocked puts an entry that is in no state's books into the delayed ones.
-// They have a bound of their own: one that does not fit is left to the store.
-func (t *Table) delayLocked(slot uint32, due time.Time) {
-	e := t.slab.at(slot)
-	if t.counts.Delayed >= t.limit {
-		t.removeLocked(slot, e)
-		if t.rereadAt.IsZero() || due.Before(t.rereadAt) {
-			t.rereadAt = due
-		}
-	} else {
-		e.state = Delayed
-		t.counts.Delayed++
-		heap.Push(&t.delays, delay{due: due, slot: slot})
-	}
-	t.poke()
-}

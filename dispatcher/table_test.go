@@ -66,6 +66,8 @@ func (f *fixture) reach(k store.Key, s State) {
 		f.Signal(k)
 	case Delayed:
 		f.done(k, Result{Verdict: Delay, Until: soon})
+	case Cooling:
+		f.done(k, Result{Until: soon})
 	}
 	if got := f.State(k); got != s {
 		f.t.Fatalf("%s is %s, want %s", k, got, s)
@@ -103,19 +105,26 @@ func TestArrows(t *testing.T) {
 		{"running, done", Running, give(Result{}), Idle, []string{"b"}, Counts{Queued: 1, Signals: 2, Takes: 1}},
 		{"running, again", Running, give(Result{Verdict: Again}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 2, Takes: 1}},
 		{"running, delay", Running, give(wait), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},
-		{"running, park", Running, give(Result{Verdict: Park}), Idle, []string{"b"}, Counts{Queued: 1, Signals: 2, Takes: 1}},
+		{"running, done, rest", Running, give(Result{Until: later}), Cooling, []string{"b"}, Counts{Queued: 1, Cooling: 1, Signals: 2, Takes: 1}},
+		{"running, again, rest", Running, give(Result{Verdict: Again, Until: later}), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},
 
 		{"requeue, signal", Requeue, signal, Requeue, []string{"b"}, Counts{Queued: 1, Running: 1, Signals: 4, Takes: 1, Absorbed: 2}},
 		{"requeue, delay of the store", Requeue, delay, Requeue, []string{"b"}, Counts{Queued: 1, Running: 1, Signals: 3, Takes: 1, Absorbed: 1}},
 		{"requeue, done", Requeue, give(Result{}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 3, Takes: 1, Absorbed: 1, Requeues: 1}},
 		{"requeue, again", Requeue, give(Result{Verdict: Again}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 3, Takes: 1, Absorbed: 1, Requeues: 1}},
 		{"requeue, delay", Requeue, give(wait), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
-		{"requeue, park", Requeue, give(Result{Verdict: Park}), Idle, []string{"b"}, Counts{Queued: 1, Signals: 3, Takes: 1, Absorbed: 1}},
+		{"requeue, done, rest", Requeue, give(Result{Until: later}), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
+		{"requeue, again, rest", Requeue, give(Result{Verdict: Again, Until: later}), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
 
 		{"delayed, signal", Delayed, signal, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
 		{"delayed, delay of the store", Delayed, delay, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},
 		{"delayed, too early", Delayed, wake(soon.Add(-1)), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},
 		{"delayed, time is up", Delayed, wake(soon), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 2, Takes: 1}},
+
+		{"cooling, signal", Cooling, signal, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
+		{"cooling, delay of the store", Cooling, delay, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},
+		{"cooling, too early", Cooling, wake(soon.Add(-1)), Cooling, []string{"b"}, Counts{Queued: 1, Cooling: 1, Signals: 2, Takes: 1}},
+		{"cooling, time is up", Cooling, wake(soon), Idle, []string{"b"}, Counts{Queued: 1, Signals: 2, Takes: 1}},
 	} {
 		t.Run(row.arrow, func(t *testing.T) {
 			f := newFixture(t, 10)
@@ -135,12 +144,17 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-func TestParkedDocumentIsResumedByASignal(t *testing.T) {
+// The run in hand parked the document, and the resume came before it was given
+// back: to drop that signal would leave the document to the next sweep.
+func TestResumeDuringTheRunThatParks(t *testing.T) {
 	f := newFixture(t, 10)
 	f.reach(a, Requeue)
-	f.done(a, Result{Verdict: Park})
-	f.Signal(a)
+	f.done(a, Result{})
 	f.take(a)
+	f.done(a, Result{})
+	if got := f.State(a); got != Idle {
+		t.Errorf("a is %s, want idle", got)
+	}
 }
 
 func TestSignalDoesNotCutADelayShort(t *testing.T) {
@@ -198,10 +212,10 @@ func TestDelayWakesTheFeed(t *testing.T) {
 
 func TestStateNames(t *testing.T) {
 	var got []string
-	for s := Idle; s <= Delayed; s++ {
+	for s := Idle; s <= Cooling; s++ {
 		got = append(got, s.String())
 	}
-	if want := []string{"idle", "queued", "running", "requeue", "delayed"}; !slices.Equal(got, want) {
+	if want := []string{"idle", "queued", "running", "requeue", "delayed", "cooling"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -13,7 +13,7 @@ func TestK8s79934_TicketIsGivenBackOnce(t *testing.T) {
 		name  string
 		state State // of the document when its old ticket comes again
 	}{
-		{"idle", Idle}, {"queued", Queued}, {"running", Running}, {"requeue", Requeue}, {"delayed", Delayed},
+		{"idle", Idle}, {"queued", Queued}, {"running", Running}, {"requeue", Requeue}, {"delayed", Delayed}, {"cooling", Cooling},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := newFixture(t, 10)
@@ -23,7 +23,7 @@ func TestK8s79934_TicketIsGivenBackOnce(t *testing.T) {
 			f.reach(a, row.state)
 			f.Signal(b)
 			before, queue := f.Counts(), queued(f.Table)
-			for v := Done; v <= Park; v++ {
+			for v := Done; v <= Delay; v++ {
 				if n := f.Done([]Ticket{old, old}, []Result{{Verdict: v}, {Verdict: v}}, nil); n != 0 {
 					t.Errorf("accepted %d", n)
 				}

@@ -48,23 +48,18 @@ func (e *engine) report(c *store.Commit) {
 
 // blame counts the attempt of a fold that is ending its goroutine, and stores
 // what it had folded before, apart from the run that it ended.
-func (e *engine) blame(ctx context.Context, r *foldRun, doc *store.Document) {
+func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	if ctx.Err() != nil {
 		return
 	}
-	before := *r
-	before.ops, before.limit = r.ops[:r.at], worker.Limit{}
-	f := e.collection(r.key.Collection).fold(ctx, &before)
-	f.err = worker.ErrGoexit
-	err := e.commit(ctx, &batch{
-		index: []int{0},
-		commits: []store.Commit{{
-			Key: r.key, Loaded: r.applied, Epoch: doc.Epoch, Applied: r.applied + int64(f.n), View: f.view,
-			Failure: e.failure(r, f, doc.Failure),
-		}},
-		done: []int{f.n},
-	}, make([]dispatcher.Result, 1))
-	if err != nil {
-		e.cfg.Logger.Warn().Err(err).Stringer("document", r.key).Msg("cannot record a failure")
+	before := it.run
+	before.ops, before.limit = it.run.ops[:it.run.at], worker.Limit{}
+	prefix := *it
+	prefix.index = 0
+	prefix.result = e.collection(it.doc.Key.Collection).fold(ctx, &before)
+	prefix.result.err = worker.ErrGoexit
+	e.prepare(ctx, h, &prefix)
+	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {
+		e.cfg.Logger.Warn().Err(err).Stringer("document", it.doc.Key).Msg("cannot record a failure")
 	}
 }

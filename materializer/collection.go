@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -30,7 +31,7 @@ type Spec[S, O any] struct {
 	// documents at once.
 	//
 	// An error or a panic fails the run at this operation; see [Permanent],
-	// [RetryAfter] and [Retry].
+	// [RetryAfter] and [Retry]. [Deleted] is none: it deletes the document.
 	Fold func(state S, op Operation[O]) (S, error)
 	// Retry says what happens when Fold fails.
 	Retry Retry
@@ -38,6 +39,12 @@ type Spec[S, O any] struct {
 	// between operations; a run that is over it stops there and counts as failed,
 	// and what it has folded until then is kept. 0 means 1 minute, negative none.
 	TimeLimit time.Duration
+	// MinInterval is the least time from the start of one run of a document to that
+	// of the next, to spare a document that changes all the time. The first run is
+	// never delayed, and neither are the slices of a document that is too large for
+	// one. A reader that asks for [AtLeast] waits as long. It is kept for as many
+	// documents at a time as Config.Queue, and not across a restart. 0 means none.
+	MinInterval time.Duration
 }
 
 // Operation is an operation as a fold gets it.
@@ -52,6 +59,8 @@ type Operation[O any] struct {
 	// Time is the application's time of the operation, or the store's if it gave
 	// none, in UTC.
 	Time time.Time
+	// Discarded tells that no fold gets the operation, see [Collection.Discard].
+	Discarded bool
 	// Body is the operation itself.
 	Body O
 }
@@ -64,10 +73,13 @@ type Collection[S, O any] struct {
 
 // collection is what the engine knows of one: the fold without its types.
 type collection struct {
-	name      string
-	retry     Retry
-	timeLimit time.Duration
-	fold      func(ctx context.Context, r *foldRun) folded
+	name        string
+	retry       Retry
+	timeLimit   time.Duration
+	minInterval time.Duration
+	fold        func(ctx context.Context, r *foldRun) folded
+	// paused is as the store says. It is changed under Materializer.pausing.
+	paused atomic.Bool
 }
 
 // Register adds a collection to a materializer, before its Run, and to its
@@ -104,6 +116,9 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	if spec.TimeLimit == 0 {
 		spec.TimeLimit = defaultTimeLimit
 	}
+	if spec.MinInterval < 0 {
+		return nil, &InvalidError{Field: "least interval of " + spec.Name, Got: spec.MinInterval.String(), Want: "0 or more"}
+	}
 	c := &Collection[S, O]{m: m, spec: spec}
 	if err := m.addable(spec.Name); err != nil {
 		return nil, err // before the store keeps the name
@@ -111,7 +126,13 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	if err := m.st.Register(context.Background(), spec.Name, spec.Version); err != nil {
 		return nil, err
 	}
-	err := m.add(&collection{name: spec.Name, retry: spec.Retry, timeLimit: spec.TimeLimit, fold: c.fold})
+	err := m.add(&collection{
+		name:        spec.Name,
+		retry:       spec.Retry,
+		timeLimit:   spec.TimeLimit,
+		minInterval: spec.MinInterval,
+		fold:        c.fold,
+	})
 	if err != nil {
 		return nil, err
 	}

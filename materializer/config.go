@@ -12,7 +12,9 @@ type Config struct {
 	// Logger gets what happens: failures of folds at warn, parked documents at
 	// error, requeues at debug. The zero logger is silent.
 	Logger zerolog.Logger
-	// Workers is how many folds may run at once. 0 means [runtime.GOMAXPROCS].
+	// Workers is how many folds may run at once. 0 means [runtime.GOMAXPROCS]. After
+	// an unclean end there is one more, for the documents that were dirty then, and
+	// one more for each fold that does not return within a second, up to 16.
 	Workers int
 	// Queue is how many documents wait or run in memory at most, at about 53 bytes
 	// each and their ids beside. What does not fit waits in the store. 0 means
@@ -22,9 +24,10 @@ type Config struct {
 	// commit them together. It takes its share of what is queued, so that with one
 	// document queued it takes one. 0 means 64.
 	Batch int
-	// Bytes bounds the operations that all workers together hold in memory; views
-	// come on top. A larger document is folded in slices; a single larger operation
-	// is folded alone. 0 means 64 MiB.
+	// Bytes bounds the stored operations and views that all workers together hold in
+	// memory; a view counts twice, for the new one, and what folds make of them comes
+	// on top. A larger document is folded in slices; a single larger operation, or
+	// view, is folded alone. 0 means 64 MiB.
 	Bytes int64
 	// Grace is how long runs in hand may go on when Run is told to stop. 0 means
 	// 10 s; negative means not at all.
@@ -34,6 +37,8 @@ type Config struct {
 	// dispatcher reads the store again, and a stream ends with [ErrLagged]. 0 means
 	// 4,096.
 	Announcements int
+	// Tracer is told of each run. nil means none, and costs nothing.
+	Tracer Tracer
 }
 
 const (

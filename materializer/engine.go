@@ -15,15 +15,31 @@ import (
 // engine is one call of Run: it does the runs of the pool's workers.
 type engine struct {
 	*Materializer
-	gate gate
-	fail context.CancelCauseFunc // ends Run, for an error after which no run can go well
+	gate   gate
+	fail   context.CancelCauseFunc // ends Run, for an error after which no run can go well
+	budget *budget
+	slow   keySet // documents that are taken one by one
+	views  sizes
+	lane   *lane
+	busy   chan struct{} // receives when a hand was taken, for mind
 	// troubles counts the calls of the store that failed in a row, for backing off.
 	troubles atomic.Int64
 
 	// mu guards the following field.
-	mu sync.Mutex
-	// folding has an element for each fold that is going on: its document.
-	folding map[*store.Key]struct{}
+	mu    sync.Mutex
+	hands map[*hand]struct{}
+}
+
+func newEngine(m *Materializer, fail context.CancelCauseFunc) *engine {
+	e := &engine{
+		Materializer: m,
+		fail:         fail,
+		budget:       newBudget(m.cfg.Bytes, m.cfg.Workers),
+		busy:         make(chan struct{}, 1),
+		hands:        make(map[*hand]struct{}),
+	}
+	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure)}
+	return e
 }
 
 // Take hands out documents; with Done it is what the pool needs of the table.
@@ -48,216 +64,58 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 	}
 }
 
-// work is one run: it loads the documents, folds their operations and commits
-// the views, all documents together. Each fails alone. Those for whose operations
-// the budget has no room come after the others, in the same run: given back
-// unread, they would be taken again behind the large document that filled it, and
-// so until that one is done.
-func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
-	results := make([]dispatcher.Result, len(tickets))
-	b, err := e.load(ctx, tickets, results)
-	for err == nil && len(b.docs) > 0 {
-		var rest *batch
-		if rest, err = e.read(ctx, b); err == nil {
-			e.foldAll(ctx, b)
-			err = e.commit(ctx, b, results)
-		}
-		b = rest
-	}
-	if err != nil {
-		e.trouble(ctx, err, results)
-	} else {
-		e.troubles.Store(0)
-	}
-	return results
-}
-
-// batch is what a run knows of the documents that have something to fold.
-type batch struct {
-	index   []int // of the document's ticket
-	docs    []store.Document
-	runs    []foldRun
-	commits []store.Commit
-	done    []int // how many operations each commit adds
-}
-
-// load reads the documents. It sets the results of those that have nothing to
-// fold.
-func (e *engine) load(ctx context.Context, tickets []dispatcher.Ticket, results []dispatcher.Result) (*batch, error) {
-	keys := make([]store.Key, len(tickets))
-	for i := range tickets {
-		keys[i] = tickets[i].Key
-	}
-	docs, err := e.st.Load(ctx, keys, store.WithViews)
-	if err != nil {
-		return nil, err
-	}
-	b := &batch{}
-	for i := range docs {
-		doc := &docs[i]
-		switch {
-		case doc.Parked():
-			results[i] = dispatcher.Result{Verdict: dispatcher.Park}
-		case !doc.Dirty():
-			results[i] = dispatcher.Result{Verdict: dispatcher.Done}
-		case doc.Failure != nil && doc.Failure.Delay > 0:
-			results[i] = delayed(doc.Failure.Delay)
-		default:
-			b.index = append(b.index, i)
-			b.docs = append(b.docs, *doc)
-			results[i] = dispatcher.Result{Verdict: dispatcher.Again} // until a commit says otherwise
-		}
-	}
-	return b, nil
-}
-
-// read reads the operations of the first documents of a batch, as many as the
-// budget has room for. The others are the rest.
-func (e *engine) read(ctx context.Context, b *batch) (rest *batch, err error) {
-	ranges := make([]store.Range, len(b.docs))
-	for i := range b.docs {
-		doc := &b.docs[i]
-		ranges[i] = store.Range{Key: doc.Key, From: doc.Applied + 1, To: doc.Head}
-	}
-	budget := store.Budget{Operations: sliceOperations, Bytes: max(e.cfg.Bytes/int64(e.cfg.Workers), 1)}
-	ops, err := e.st.Operations(ctx, ranges, budget)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for n < len(ops) && len(ops[n]) > 0 {
-		n++
-	}
-	rest = &batch{}
-	if n > 0 {
-		rest.index, rest.docs = b.index[n:], b.docs[n:]
-	}
-	b.index, b.docs = b.index[:n], b.docs[:n]
-	b.runs = make([]foldRun, n)
-	for i := range b.docs {
-		doc := &b.docs[i]
-		b.runs[i] = foldRun{key: doc.Key, view: doc.View, applied: doc.Applied, ops: ops[i]}
-	}
-	return rest, nil
-}
-
-// foldAll folds the documents one after the other and prepares their commits.
-func (e *engine) foldAll(ctx context.Context, b *batch) {
-	b.commits = make([]store.Commit, 0, len(b.runs))
-	b.done = make([]int, 0, len(b.runs))
-	index := b.index[:0]
-	for i := range b.runs {
-		r := &b.runs[i]
-		f := e.foldOne(ctx, r, &b.docs[i])
-		if f.err != nil && ctx.Err() != nil && f.n == 0 {
-			continue // the grace is over; no attempt is counted
-		}
-		c := store.Commit{Key: r.key, Loaded: r.applied, Epoch: b.docs[i].Epoch, Applied: r.applied + int64(f.n), View: f.view}
-		if f.err != nil && ctx.Err() == nil {
-			c.Failure = e.failure(r, f, b.docs[i].Failure)
-		}
-		index = append(index, b.index[i])
-		b.commits = append(b.commits, c)
-		b.done = append(b.done, f.n)
-	}
-	b.index = index
-}
-
-func (e *engine) foldOne(ctx context.Context, r *foldRun, doc *store.Document) folded {
-	c := e.collection(r.key.Collection)
-	r.limit = worker.StartLimit(c.timeLimit)
+// begin registers what a worker has taken, until end.
+func (e *engine) begin(h *hand) {
 	e.mu.Lock()
-	e.folding[&r.key] = struct{}{}
+	e.hands[h] = struct{}{}
 	e.mu.Unlock()
-	returned := false
-	defer func() {
-		e.mu.Lock()
-		delete(e.folding, &r.key)
-		e.mu.Unlock()
-		if !returned {
-			// The fold is ending its goroutine. The pool makes another worker; what is
-			// left to do here is to count the attempt, or it would go on so for ever.
-			e.blame(ctx, r, doc)
-		}
-	}()
-	f := c.fold(ctx, r)
-	returned = true
-	return f
+	select {
+	case e.busy <- struct{}{}:
+	default:
+	}
 }
 
-// commit stores the views and sets the results of their documents.
-func (e *engine) commit(ctx context.Context, b *batch, results []dispatcher.Result) error {
-	if len(b.commits) == 0 {
-		return nil
-	}
-	if !e.gate.enter() {
-		return ErrGraceOver
-	}
-	defer e.gate.leave()
-	if ctx.Err() != nil {
-		// The grace is over, and what was folded until then is still worth storing, in
-		// the time that Run gives to runs which heed that.
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(context.WithoutCancel(ctx), worker.Settle, ErrGraceOver)
-		defer cancel()
-	}
-	outcomes, err := e.st.Commit(ctx, b.commits)
-	if err != nil {
-		return err
-	}
-	stored := make([]changed, 0, len(outcomes))
-	for i, outcome := range outcomes {
-		c := &b.commits[i]
-		result := &results[b.index[i]]
-		if outcome == store.Stale {
-			e.counts.stale.Add(1)
-			*result = dispatcher.Result{Verdict: dispatcher.Again}
-			continue
-		}
-		e.counts.runs.Add(1)
-		e.counts.operations.Add(int64(b.done[i]))
-		stored = append(stored, changed{key: c.Key, applied: c.Applied})
-		if c.Failure != nil {
-			e.report(c)
-		}
-		switch {
-		case c.Failure != nil && c.Failure.Park:
-			*result = dispatcher.Result{Verdict: dispatcher.Park}
-		case c.Failure != nil:
-			*result = delayed(c.Failure.Delay)
-		case outcome == store.StillDirty:
-			*result = dispatcher.Result{Verdict: dispatcher.Again}
-		default:
-			*result = dispatcher.Result{Verdict: dispatcher.Done}
-		}
-	}
-	e.changes.Publish(stored...)
-	return nil
+func (e *engine) end(h *hand) {
+	h.drop(e.budget)
+	e.mu.Lock()
+	delete(e.hands, h)
+	e.mu.Unlock()
+	h.end()
 }
 
 // trouble handles an error that ended a whole run, mostly one of the store: it is
-// nobody's fault here, so no attempt is counted, and all documents of the run
-// back off together.
-func (e *engine) trouble(ctx context.Context, err error, results []dispatcher.Result) {
+// nobody's fault here, so no attempt is counted, and the documents back off
+// together. They are taken one by one next time, in case it is about one of them.
+func (e *engine) trouble(ctx context.Context, err error, h *hand, left []int) {
 	if errors.Is(err, store.ErrClosed) {
 		e.fail(err)
 	}
 	if ctx.Err() == nil {
-		e.cfg.Logger.Warn().Err(err).Int("documents", len(results)).Msg("a run was thrown away")
+		e.cfg.Logger.Warn().Err(err).Int("documents", len(left)).Msg("a run was thrown away")
 	}
 	again := delayed(worker.Backoff{Cap: 10 * time.Second}.Delay(int(e.troubles.Add(1))))
-	for i := range results {
-		results[i] = again
+	for _, i := range left {
+		e.slow.add(h.tickets[i].Key)
+		h.settle(i, again)
 	}
 }
 
 // failed makes the results of a run that ended in a panic outside of a fold.
 func (e *engine) failed(tickets []dispatcher.Ticket, err error) []dispatcher.Result {
-	results := make([]dispatcher.Result, len(tickets))
-	e.trouble(context.Background(), err, results)
-	return results
+	h := newHand(tickets...)
+	e.trouble(context.Background(), err, h, h.unsettled(all(len(tickets))))
+	return h.results
 }
 
 func delayed(d time.Duration) dispatcher.Result {
 	return dispatcher.Result{Verdict: dispatcher.Delay, Until: time.Now().Add(d)}
+}
+
+// all returns the numbers below n.
+func all(n int) []int {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return numbers
 }

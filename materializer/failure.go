@@ -58,7 +58,7 @@ func (e *retryError) Unwrap() error { return e.error }
 // permanent reports whether trying again is of no use.
 func permanent(err error) bool {
 	_, marked := errors.AsType[*permanentError](err)
-	return marked || errors.Is(err, ErrUnknownKind)
+	return marked || errors.Is(err, ErrUnknownKind) || errors.Is(err, ErrMissing)
 }
 
 // StuckError says which documents were still being folded when the grace was

@@ -2,16 +2,26 @@ package materializer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/worker"
 )
 
+// Deleted is what a fold returns instead of an error when an operation deletes
+// its document: the view is removed, a read says [ErrDeleted], and the next
+// operation gets the zero state, so that it may bring the document back. It costs
+// no attempt. The state that is returned beside it is ignored.
+//
+//lint:ignore ST1012 it is an outcome, not a failure; reads say ErrDeleted
+var Deleted = errors.New("refold: the operation deletes its document")
+
 // foldRun is what one run knows of one document.
 type foldRun struct {
 	key     store.Key
 	view    []byte // the stored view; nil if there is none
+	deleted bool   // instead of a view
 	applied int64
 	ops     []store.Operation // those after applied
 	limit   worker.Limit
@@ -22,8 +32,9 @@ type foldRun struct {
 
 // folded is what a run made of it.
 type folded struct {
-	view []byte // the new view; nil if n is 0
-	n    int    // how many of the operations it contains
+	view    []byte // the new view; nil if n is 0, or if the document is deleted
+	deleted bool
+	n       int // how many of the operations it contains
 	// err is why the next operation is not in it; nil if all are.
 	err error
 }
@@ -34,33 +45,36 @@ type folded struct {
 // not pure or its state cannot be encoded, half as many are tried, and so on:
 // the next runs then close in on the operation that fails.
 func (c *Collection[S, O]) fold(ctx context.Context, r *foldRun) folded {
-	view, done, err := c.attempt(ctx, r, len(r.ops))
-	if err == nil || view != nil {
-		return folded{view: view, n: done, err: err}
+	f, kept := c.attempt(ctx, r, len(r.ops))
+	if kept {
+		return f
 	}
+	err, done := f.err, f.n
 	if done == len(r.ops) {
 		done /= 2
 	}
 	again := *r
 	again.limit = worker.Limit{}
 	for ; done > 0; done /= 2 {
-		view, n, err2 := c.attempt(ctx, &again, done)
-		if view != nil {
-			return folded{view: view, n: n, err: err}
+		prefix, kept := c.attempt(ctx, &again, done)
+		if kept && prefix.n > 0 {
+			prefix.err = err
+			return prefix
 		}
-		err = err2
+		err = prefix.err
 	}
 	return folded{err: err}
 }
 
-// attempt folds the first n operations and encodes the state. If it fails, done
-// is the number of operations that went well. It stops early without failing
-// when the time limit is over or ctx ends: then there are a view and an error,
-// unless nothing was done.
-func (c *Collection[S, O]) attempt(ctx context.Context, r *foldRun, n int) (view []byte, done int, err error) {
+// attempt folds the first n operations and encodes the state. If it fails, kept
+// is false and the result only says how many went well. It stops early without
+// failing when the time limit is over or ctx ends; then err says so, and what was
+// folded is kept.
+func (c *Collection[S, O]) attempt(ctx context.Context, r *foldRun, n int) (f folded, kept bool) {
 	var stopped error
 	r.at = 0
-	err = worker.Guard(func() error {
+	f.deleted = r.deleted
+	err := worker.Guard(func() error {
 		var state S
 		if r.view != nil {
 			var err error
@@ -68,36 +82,57 @@ func (c *Collection[S, O]) attempt(ctx context.Context, r *foldRun, n int) (view
 				return fmt.Errorf("decoding the stored view: %w", err)
 			}
 		}
-		for done < n {
+		for f.n < n {
 			if stopped = r.mayGoOn(ctx); stopped != nil {
 				break
 			}
-			op, err := c.decode(r.key.ID, &r.ops[done])
-			if err != nil {
+			if err := r.check(f.n); err != nil {
 				return err
 			}
-			if state, err = c.spec.Fold(state, op); err != nil {
+			if err := c.apply(&state, &f.deleted, r.key.ID, &r.ops[f.n]); err != nil {
 				return err
 			}
-			done++
-			r.at = done
+			f.n++
+			r.at = f.n
 		}
-		if done == 0 {
+		if f.n == 0 || f.deleted {
 			return nil
 		}
 		var err error
-		if view, err = c.spec.Views.Encode(state); err != nil {
+		if f.view, err = c.spec.Views.Encode(state); err != nil {
 			return fmt.Errorf("encoding the view: %w", err)
 		}
-		if view == nil {
-			view = []byte{}
+		if f.view == nil {
+			f.view = []byte{}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, done, err
+		return folded{n: f.n, err: err}, false
 	}
-	return view, done, stopped
+	f.err = stopped
+	return f, true
+}
+
+// apply folds one operation into a state, and says whether the document is
+// deleted then. A discarded operation changes neither. After an error the state
+// is lost.
+func (c *Collection[S, O]) apply(state *S, deleted *bool, id string, op *store.Operation) error {
+	if op.Discarded {
+		return nil
+	}
+	decoded, err := c.decode(id, op)
+	if err != nil {
+		return err
+	}
+	next, err := c.spec.Fold(*state, decoded)
+	if err != nil && errors.Is(err, Deleted) {
+		var zero S
+		*state, *deleted = zero, true
+		return nil
+	}
+	*state, *deleted = next, false
+	return err
 }
 
 // mayGoOn returns why a run has to stop before its next operation, or nil.
@@ -106,6 +141,15 @@ func (r *foldRun) mayGoOn(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return r.limit.Check()
+}
+
+// check returns an error if the operation at i is not the one that comes next.
+func (r *foldRun) check(i int) error {
+	want := r.applied + int64(i) + 1
+	if got := r.ops[i].Seq; got != want {
+		return fmt.Errorf("%w: seq %d comes where %d should be", ErrMissing, got, want)
+	}
+	return nil
 }
 
 func (c *Collection[S, O]) decode(document string, op *store.Operation) (Operation[O], error) {

@@ -14,7 +14,7 @@ import (
 func TestGetWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, memory.New(nil), materializer.Config{}, spec())
-		if _, err := r.texts.Get(t.Context(), "a"); err == nil || err.Error() != "refold: document not found: texts/a" {
+		if _, err := r.texts.Get(t.Context(), "a"); err == nil || err.Error() != "refold: not found: texts/a" {
 			t.Errorf("got %v, want an error that names texts/a", err)
 		} else {
 			wantErr(t, err, materializer.ErrNotFound)

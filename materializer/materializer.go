@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/refold-go/refold/bus"
 	"github.com/refold-go/refold/dispatcher"
@@ -24,6 +25,10 @@ type Materializer struct {
 	changes  bus.Bus[changed]   // documents whose view or failure was stored
 	waits    waits
 	counts   counters
+	last     lastRuns
+	suspects suspects
+	watch    watch
+	pausing  sync.Mutex // held while the store and collection.paused are made equal
 
 	// running is set while Run works, so that who waits for a view knows whether
 	// this process makes it.
@@ -77,13 +82,16 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 	if cfg.Announcements == 0 {
 		cfg.Announcements = defaultAnnouncements
 	}
-	return &Materializer{
+	m := &Materializer{
 		st:          st,
 		cfg:         cfg,
 		table:       dispatcher.NewTable(cfg.Queue, cfg.Workers),
 		ended:       make(chan struct{}),
 		collections: make(map[string]*collection),
-	}, nil
+		suspects:    suspects{poke: make(chan struct{}, 1)},
+	}
+	m.table.SampleWaits(func(d time.Duration) { m.counts.wait.observe(int64(d)) })
+	return m, nil
 }
 
 // Unregistered returns the collections that are in the store and that nobody has

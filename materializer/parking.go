@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -12,9 +13,10 @@ type ParkedDocument struct {
 	ID            string
 	Applied, Head int64
 	// Seq is the operation at which the fold failed, Attempts how many runs
-	// failed there.
-	Seq      int64
-	Attempts int
+	// failed there, First and Last when the first and the last one did.
+	Seq         int64
+	Attempts    int
+	First, Last time.Time
 	// Error is the text of the last error; Stack is the stack of a panic, or empty.
 	Error, Stack string
 }
@@ -26,10 +28,11 @@ func (c *Collection[S, O]) Parked(ctx context.Context) iter.Seq2[ParkedDocument,
 		for doc, err := range c.m.st.Parked(ctx, c.spec.Name) {
 			var p ParkedDocument
 			if err == nil {
+				f := doc.Failure
 				p = ParkedDocument{
 					ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head,
-					Seq: doc.Failure.Seq, Attempts: doc.Failure.Attempts,
-					Error: doc.Failure.Error, Stack: doc.Failure.Stack,
+					Seq: f.Seq, Attempts: f.Attempts, First: f.First, Last: f.Last,
+					Error: f.Error, Stack: f.Stack,
 				}
 			}
 			if !yield(p, err) || err != nil {
@@ -52,4 +55,72 @@ func (c *Collection[S, O]) Resume(ctx context.Context, ids ...string) (int, erro
 		c.m.appended.Publish(keys...)
 	}
 	return n, err
+}
+
+// resumeAtOnce is how many documents ResumeAll resumes in one transaction.
+const resumeAtOnce = 256
+
+// ResumeAll resumes all parked documents of the collection, some at a time. It
+// returns how many, also with an error; calling it again goes on.
+func (c *Collection[S, O]) ResumeAll(ctx context.Context) (int, error) {
+	resumed := 0
+	ids := make([]string, 0, resumeAtOnce)
+	flush := func() error {
+		n, err := c.Resume(ctx, ids...)
+		resumed, ids = resumed+n, ids[:0]
+		return err
+	}
+	for doc, err := range c.Parked(ctx) {
+		if err != nil {
+			return resumed, err
+		}
+		if ids = append(ids, doc.ID); len(ids) == resumeAtOnce {
+			if err := flush(); err != nil {
+				return resumed, err
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return resumed, nil
+	}
+	return resumed, flush()
+}
+
+// Discard marks one operation of a document as discarded, on the record: it stays
+// in the log, and every fold passes over it from then on. If the document is
+// parked at that operation it is resumed. by and why, who does it and for what
+// reason, are 1 to 4,096 bytes each. Discarding again changes nothing. Errors:
+// [ErrNotFound] if the document does not have the operation, [ErrInvalid] if its
+// view contains it already.
+func (c *Collection[S, O]) Discard(ctx context.Context, id string, seq int64, by, why string) error {
+	key := c.key(id)
+	if err := store.CheckKey(key); err != nil {
+		return err
+	}
+	err := c.m.st.Discard(ctx, store.Discard{Key: key, Seq: seq, By: by, Why: why})
+	if err == nil {
+		c.m.appended.Publish(key)
+	}
+	return err
+}
+
+// DiscardedOperation is the record of an operation that every fold passes over.
+type DiscardedOperation struct {
+	ID  string
+	Seq int64
+	// By and Why say who discarded it and for what reason, At is when.
+	By, Why string
+	At      time.Time
+}
+
+// Discarded returns the record of the collection's discarded operations, in the
+// order of the bytes of their documents' ids and of seq.
+func (c *Collection[S, O]) Discarded(ctx context.Context) iter.Seq2[DiscardedOperation, error] {
+	return func(yield func(DiscardedOperation, error) bool) {
+		for d, err := range c.m.st.Discards(ctx, c.spec.Name) {
+			if !yield(DiscardedOperation{ID: d.Key.ID, Seq: d.Seq, By: d.By, Why: d.Why, At: d.At}, err) || err != nil {
+				return
+			}
+		}
+	}
 }

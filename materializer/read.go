@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -15,7 +16,7 @@ import (
 type View[S any] struct {
 	ID string
 	// State is the state after the operations 1 to Applied; the zero state if
-	// Applied is 0. It shares no memory with anything.
+	// Applied is 0 or the document is deleted. It shares no memory with anything.
 	State S
 	// Applied is the highest seq that State contains.
 	Applied int64
@@ -25,6 +26,8 @@ type View[S any] struct {
 	// Parked tells that the fold failed for good at operation Applied+1, so that
 	// State is as good as it gets until the document is resumed.
 	Parked bool
+	// Deleted tells that the fold said so at operation Applied; see [Deleted].
+	Deleted bool
 }
 
 // ReadOption is an option of a read.
@@ -37,7 +40,9 @@ func AtLeast(token Token) ReadOption { return ReadOption{atLeast: token} }
 
 // Get returns the stored view of a document. With [AtLeast] it waits for it;
 // several mean all of them. Errors: [ErrNotFound] if the document has no
-// operations; [ErrParked], with the view, as said there; [ErrForeignToken] and
+// operations; [ErrForgotten] if it was erased; [ErrDeleted], with all of the view
+// but a state, if it is deleted; [ErrParked], with the view, as said there;
+// [ErrForeignToken] and
 // [ErrFutureToken] at once; the context's cause; [ErrNotRunning] if Run returns
 // meanwhile. If Run has not been called yet, it waits.
 func (c *Collection[S, O]) Get(ctx context.Context, id string, options ...ReadOption) (View[S], error) {
@@ -60,16 +65,46 @@ func (c *Collection[S, O]) Get(ctx context.Context, id string, options ...ReadOp
 			return false, err
 		}
 		doc = docs[0]
-		return c.m.enough(doc, least, &parked), nil
+		return c.m.enough(ctx, doc, least, &parked)
 	})
 	if err != nil {
 		return View[S]{}, err
 	}
 	if doc.Head == 0 {
-		return View[S]{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+		return View[S]{}, c.m.gone(ctx, key)
 	}
 	view, err := c.view(doc)
-	return view, errors.Join(err, parked)
+	return view, join(err, view.deleted(key), parked)
+}
+
+// deleted returns the error that says so, or nil.
+func (v *View[S]) deleted(key Key) error {
+	if !v.Deleted {
+		return nil
+	}
+	return fmt.Errorf("%w: %s at seq %d", ErrDeleted, key, v.Applied)
+}
+
+// join is errors.Join that leaves a single error as it is.
+func join(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// gone returns why a document has no operations: [ErrForgotten], [ErrNotFound], or
+// an error of the store.
+func (m *Materializer) gone(ctx context.Context, key Key) error {
+	forgotten, err := m.st.Forgotten(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case forgotten:
+		return fmt.Errorf("%w: %s", ErrForgotten, key)
+	}
+	return fmt.Errorf("%w: %s", ErrNotFound, key)
 }
 
 // resolve returns the document's seq that a token means.
@@ -85,30 +120,39 @@ func (m *Materializer) resolve(ctx context.Context, token Token, key Key) (int64
 }
 
 // enough reports whether a document's view contains the seq, or never will. If
-// not, it makes sure that somebody works on it.
-func (m *Materializer) enough(doc store.Document, seq int64, parked *error) bool {
+// not, it makes sure that somebody works on it. It is an error if the document
+// does not have the operation any more: it was erased.
+func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64, parked *error) (bool, error) {
 	switch {
 	case doc.Applied >= seq:
-		return true
+		return true, nil
+	case doc.Head < seq:
+		return false, m.gone(ctx, doc.Key)
 	case doc.Parked():
 		*parked = fmt.Errorf("%w: %s at seq %d: %s", ErrParked, doc.Key, doc.Failure.Seq, doc.Failure.Error)
-		return true
+		return true, nil
 	}
 	m.nudge(doc.Key)
-	return false
+	return false, nil
 }
 
 // nudge signals a document that is dirty, unless it is in hand already.
 func (m *Materializer) nudge(key Key) {
-	if m.running.Load() && m.table.State(key) == dispatcher.Idle {
+	if !m.running.Load() {
+		return
+	}
+	if c := m.collection(key.Collection); c != nil && c.paused.Load() {
+		return
+	}
+	if s := m.table.State(key); s == dispatcher.Idle || s == dispatcher.Cooling {
 		m.table.Signal(key)
 	}
 }
 
 // view decodes a loaded document.
 func (c *Collection[S, O]) view(doc store.Document) (View[S], error) {
-	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked()}
-	if doc.Applied == 0 {
+	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted}
+	if doc.Applied == 0 || doc.Deleted {
 		return v, nil
 	}
 	err := worker.Guard(func() (err error) {
@@ -122,7 +166,8 @@ func (c *Collection[S, O]) view(doc store.Document) (View[S], error) {
 }
 
 // GetMany returns the views of several documents, in the order of ids. A
-// document that does not exist has Head 0; that is no error.
+// document that does not exist has Head 0, and a deleted one has Deleted set;
+// neither is an error.
 func (c *Collection[S, O]) GetMany(ctx context.Context, ids ...string) ([]View[S], error) {
 	keys := make([]store.Key, len(ids))
 	for i, id := range ids {
@@ -144,104 +189,20 @@ func (c *Collection[S, O]) GetMany(ctx context.Context, ids ...string) ([]View[S
 	return views, nil
 }
 
-// All returns the views of all documents of the collection, in the order of the
-// bytes of their ids. Each is as it was at some moment during the loop.
+// All returns the views of all documents of the collection but the deleted ones,
+// in the order of the bytes of their ids. Each is as it was at some moment during
+// the loop.
 func (c *Collection[S, O]) All(ctx context.Context) iter.Seq2[View[S], error] {
 	return func(yield func(View[S], error) bool) {
 		for doc, err := range c.m.st.Scan(ctx, c.spec.Name, "", store.WithViews) {
+			if doc.Deleted {
+				continue
+			}
 			var view View[S]
 			if err == nil {
 				view, err = c.view(doc)
 			}
 			if !yield(view, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// Latest returns the document with all operations that it has now: the stored
-// view and what comes after, folded by the caller. Nothing is stored. It is for
-// deciding on a command, together with [Change.ExpectHead] of the view's Head.
-// Errors: [ErrNotFound]; a [*FoldError] if the fold fails, with the state before
-// the operation that failed; those of the store.
-func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], error) {
-	key := c.key(id)
-	if err := store.CheckKey(key); err != nil {
-		return View[S]{}, err
-	}
-	docs, err := c.m.st.Load(ctx, []store.Key{key}, store.WithViews)
-	if err != nil {
-		return View[S]{}, err
-	}
-	doc := docs[0]
-	if doc.Head == 0 {
-		return View[S]{}, fmt.Errorf("%w: %s", ErrNotFound, key)
-	}
-	view, err := c.view(doc)
-	if err != nil {
-		return View[S]{}, err
-	}
-	for op, err := range store.ReadOperations(ctx, c.m.st, key, doc.Applied+1) {
-		if err != nil {
-			return View[S]{}, err
-		}
-		if err := c.step(&view, op); err != nil {
-			before, err2 := c.replay(ctx, doc, op.Seq-1)
-			return before, errors.Join(err, err2)
-		}
-	}
-	view.Head = view.Applied
-	return view, nil
-}
-
-// step folds one more operation into a view. If it fails the state is lost.
-func (c *Collection[S, O]) step(view *View[S], op store.Operation) error {
-	err := worker.Guard(func() error {
-		decoded, err := c.decode(view.ID, &op)
-		if err != nil {
-			return err
-		}
-		view.State, err = c.spec.Fold(view.State, decoded)
-		return err
-	})
-	if err != nil {
-		return &FoldError{Collection: c.spec.Name, Document: view.ID, Seq: op.Seq, Err: err}
-	}
-	view.Applied = op.Seq
-	return nil
-}
-
-// replay folds the operations up to a seq onto a loaded document.
-func (c *Collection[S, O]) replay(ctx context.Context, doc store.Document, to int64) (View[S], error) {
-	view, err := c.view(doc)
-	for op, err2 := range store.ReadOperations(ctx, c.m.st, doc.Key, doc.Applied+1) {
-		if err = errors.Join(err, err2); err != nil || op.Seq > to {
-			break
-		}
-		if err = c.step(&view, op); err != nil {
-			break
-		}
-	}
-	return view, err
-}
-
-// Operations returns the operations of a document from a seq on, up to the head
-// that it has when the loop gets there. An operation that cannot be decoded ends
-// it.
-func (c *Collection[S, O]) Operations(ctx context.Context, id string, from int64) iter.Seq2[Operation[O], error] {
-	return func(yield func(Operation[O], error) bool) {
-		key := c.key(id)
-		if err := store.CheckKey(key); err != nil {
-			yield(Operation[O]{}, err)
-			return
-		}
-		for op, err := range store.ReadOperations(ctx, c.m.st, key, from) {
-			var decoded Operation[O]
-			if err == nil {
-				decoded, err = c.decode(id, &op)
-			}
-			if !yield(decoded, err) || err != nil {
 				return
 			}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
-	"github.com/refold-go/refold/worker"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -17,17 +16,33 @@ import (
 // ends no document is taken any more, and the runs in hand have Config.Grace to
 // end and be stored.
 //
-// It returns nil after that; a [*StuckError] if folds did not return in time;
-// [ErrClaimed], at once, if another materializer works on the store, in this
-// process or another, in which case it may be called again; [ErrStarted] if it
-// was called before; [ErrClosed] if the store was closed under it. When it has
-// returned nothing is written any more, and whoever waits for a view gets
-// [ErrNotRunning].
+// If the last Run on the store ended without a word, because its process was
+// killed or brought down by a fold, the documents that were dirty then are run one
+// at a time, each attempt recorded before it is made, so that one which brings the
+// process down each time is parked after Retry.Attempts starts. All others go on
+// meanwhile.
+//
+// The error tells why it returned:
+//
+//   - nil: ctx ended, and all runs in hand ended well.
+//   - a [*StuckError], which is an [ErrGraceOver]: ctx ended, and folds did not
+//     return in time.
+//   - [ErrClosed]: the store was closed under it; with a StuckError beside it if
+//     folds did not return either.
+//   - [ErrClaimed], at once: another materializer works on the store, in this
+//     process or another. Run may be called again.
+//   - [ErrStarted], at once, which is a mistake of the program: it was called
+//     before.
+//   - an error of the store that Run cannot begin with, at once; it may be called
+//     again. Later, an error of the store ends no Run: it backs off and tries again.
+//
+// When it has returned nothing is written any more, and whoever waits for a view
+// gets [ErrNotRunning].
 func (m *Materializer) Run(ctx context.Context) error {
 	if err := m.start(); err != nil {
 		return err
 	}
-	release, err := m.st.Claim(ctx)
+	claim, err := m.claim(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil: // it was over before it began
 		m.end(ctx, nil)
@@ -39,7 +54,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	m.running.Store(true)
 	err = m.run(ctx)
 	m.running.Store(false)
-	if released := release(); err == nil {
+	if released := claim.Release(); err == nil {
 		err = released
 	}
 	m.end(ctx, err)
@@ -49,37 +64,57 @@ func (m *Materializer) Run(ctx context.Context) error {
 func (m *Materializer) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	e := &engine{Materializer: m, fail: fail, folding: make(map[*store.Key]struct{})}
+	e := newEngine(m, fail)
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
 		Runnable: e.runnable,
 		Bus:      &m.appended,
 		Buffer:   m.cfg.Announcements,
+		Unswept:  true,
 		Logger:   m.cfg.Logger,
 	}
-	pool := worker.Pool[dispatcher.Ticket, dispatcher.Result]{
-		Workers: m.cfg.Workers,
-		Batch:   m.cfg.Batch,
-		Grace:   m.cfg.Grace,
-		Work:    e.work,
-		Failed:  e.failed,
-	}
+	pools := &pools{engine: e}
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
 	g.Go(func() error { return m.follow(ctx) })
+	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error {
+		return e.mind(ctx, func(careful bool, over <-chan struct{}) {
+			g.Go(func() error { return pools.replace(ctx, careful, over) })
+		})
+	})
+	if m.suspects.end.Load() > 0 {
+		g.Go(func() error { return pools.careful(ctx, e.lane) })
+	}
 	g.Go(func() error {
 		defer fail(nil)
-		return pool.Run(ctx, e)
+		return pools.run(ctx, e, m.cfg.Workers)
 	})
 	err := g.Wait()
 	e.gate.close()
-	if cause := context.Cause(ctx); errors.Is(cause, store.ErrClosed) {
-		return cause
+	if stuck := pools.abandoned(); len(stuck) > 0 {
+		err = e.stuck(stuck)
 	}
-	if stuck, ok := errors.AsType[*worker.StuckError[dispatcher.Ticket]](err); ok {
-		return e.stuck(stuck.Items)
+	if cause := context.Cause(ctx); errors.Is(cause, store.ErrClosed) {
+		return errors.Join(cause, err)
 	}
 	return err
+}
+
+// claim takes the store, and finds out what is left of the one that had it.
+func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
+	claim, err := m.st.Claim(ctx)
+	if err != nil {
+		return store.Claim{}, err
+	}
+	if err := m.refreshPaused(ctx); err != nil {
+		return store.Claim{}, errors.Join(err, claim.Release())
+	}
+	if claim.Unclean {
+		m.suspects.end.Store(int64(claim.End))
+		m.cfg.Logger.Warn().Msg("the last run ended without a word: documents that were dirty then are run one at a time")
+	}
+	return claim, nil
 }
 
 // runnable is what the dispatcher reads. If nothing else is going on, it is
@@ -89,6 +124,9 @@ func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] 
 		for row, err := range e.st.Runnable(ctx, e.names()) {
 			if errors.Is(err, store.ErrClosed) {
 				e.fail(err)
+			}
+			if err == nil && e.suspect(row.Since) {
+				continue // the lane reads them itself
 			}
 			if !yield(row, err) {
 				return
@@ -110,6 +148,9 @@ func (m *Materializer) follow(ctx context.Context) error {
 			return nil
 		}
 		seen = next
+		if err := m.refreshPaused(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
+		}
 		m.table.Reread()
 	}
 }
@@ -117,11 +158,11 @@ func (m *Materializer) follow(ctx context.Context) error {
 // stuck names the folds that have not returned, or, should they have returned by
 // now, the documents whose runs were given up.
 func (e *engine) stuck(abandoned []dispatcher.Ticket) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	err := &StuckError{}
-	for key := range e.folding {
-		err.Documents = append(err.Documents, *key)
+	for h := range e.inHand() {
+		if key, ok := h.key(); ok {
+			err.Documents = append(err.Documents, key)
+		}
 	}
 	if len(err.Documents) == 0 {
 		for _, ticket := range abandoned {

@@ -70,8 +70,8 @@ func TestLargeDocumentIsFoldedInSlicesAndOthersBetween(t *testing.T) {
 func TestLargeDocumentIsNotStarved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newTap(memory.New(nil))
-		body := len(`{"Text":"w000000"}`)
-		r := newRig(t, st, materializer.Config{Workers: 1, Bytes: int64(10 * body)}, spec())
+		body := len(`{"Text":"w000000"}`) // its view comes to take half of the budget
+		r := newRig(t, st, materializer.Config{Workers: 1, Bytes: int64(20 * body)}, spec())
 		small := numbered("d", 50)
 		r.append("big", numbered("w", 100)...)
 		for _, id := range small {

@@ -34,6 +34,7 @@ type tap struct {
 	mu      sync.Mutex // guards the following fields; not held while the hook runs
 	hook    func(point string) error
 	dead    bool
+	unclean bool // the last claim is said to have ended so
 	release func() error
 	// points are those that were passed, commits those that took effect, each with
 	// its outcome.
@@ -185,20 +186,21 @@ func (s *tap) Commit(ctx context.Context, commits []store.Commit) ([]store.Outco
 	})
 }
 
-func (s *tap) Claim(ctx context.Context) (func() error, error) {
-	release, err := s.Backend.Claim(ctx)
+func (s *tap) Claim(ctx context.Context) (store.Claim, error) {
+	claim, err := s.Backend.Claim(ctx)
 	if err != nil {
-		return nil, err
+		return store.Claim{}, err
 	}
+	release := claim.Release
 	s.mu.Lock()
 	s.release = release
+	claim.Unclean = claim.Unclean || s.unclean
 	s.mu.Unlock()
 	if err := s.pass(claimed); err != nil {
-		return nil, errors.Join(err, release())
+		return store.Claim{}, errors.Join(err, release())
 	}
-	return func() error {
-		return errors.Join(release(), s.pass(released))
-	}, nil
+	claim.Release = func() error { return errors.Join(release(), s.pass(released)) }
+	return claim, nil
 }
 
 // settle waits until nothing moves any more without time passing.

@@ -38,12 +38,15 @@ var (
 	ErrIDReused = store.ErrIDReused
 	ErrBusy     = store.ErrBusy
 	ErrFull     = store.ErrFull
-	ErrNested   = store.ErrNested
+	// ErrForgotten is also one of reading: the document was erased.
+	ErrForgotten = store.ErrForgotten
+	ErrNested    = store.ErrNested
 )
 
 // Errors of reading and waiting.
 var (
 	ErrNotFound     = store.ErrNotFound
+	ErrDeleted      = store.ErrDeleted
 	ErrParked       = store.ErrParked
 	ErrForeignToken = store.ErrForeignToken
 	ErrFutureToken  = store.ErrFutureToken
@@ -64,6 +67,12 @@ var (
 	ErrStarted = errors.New("refold: materializer was started before")
 	// ErrUnsupported means that the store does not have the role that is needed.
 	ErrUnsupported = errors.New("refold: store does not support this")
+	// ErrTraces means that a document is forgotten, but that its bytes could not be
+	// removed yet.
+	ErrTraces = store.ErrTraces
+	// ErrOverlooked is what [Materializer.Health] says of a dirty document that
+	// nobody works on; see [OverlookedError].
+	ErrOverlooked = errors.New("refold: a document is dirty and nobody works on it")
 )
 
 // Reasons for which a fold fails without the application's doing.
@@ -73,6 +82,9 @@ var (
 	// ErrUnknownKind means that an operation's kind is not one of the codec's. It
 	// parks the document: an operation is never skipped.
 	ErrUnknownKind = errors.New("refold: unknown kind of operation")
+	// ErrMissing means that the store lacks an operation that it should have. It
+	// parks the document: what comes after cannot be folded.
+	ErrMissing = errors.New("refold: an operation is missing in the store")
 )
 
 // Causes of the end of a context.

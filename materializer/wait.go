@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -15,8 +16,9 @@ func (m *Materializer) End(ctx context.Context) (Token, error) { return m.st.End
 
 // Wait waits until the views of all registered collections contain what the
 // token covers. A parked document does not fail the others: the rest is waited
-// for, and then the error is [ErrParked] and names some. Other errors as for
-// [Collection.Get].
+// for, and then the error is [ErrParked] and names some. A paused collection is
+// waited for until it goes on. A document that is forgotten meanwhile has nothing
+// to wait for. Other errors as for [Collection.Get].
 func (m *Materializer) Wait(ctx context.Context, token Token) error {
 	return m.wait(ctx, token, m.names())
 }
@@ -36,11 +38,36 @@ func (c *Collection[S, O]) Wait(ctx context.Context, token Token, ids ...string)
 		}
 		if err := c.m.waitFor(ctx, token, key); errors.Is(err, ErrParked) {
 			parked = append(parked, err)
-		} else if err != nil {
+		} else if err != nil && !gone(err) {
 			return err
 		}
 	}
 	return errors.Join(parked...)
+}
+
+// gone reports whether an error says that a document is not there.
+func gone(err error) bool { return errors.Is(err, ErrForgotten) || errors.Is(err, ErrNotFound) }
+
+// Drain waits until everything that was appended before the call, by whomever, is
+// in the views of all registered collections. It is [Materializer.Wait] for
+// [Materializer.End].
+func (m *Materializer) Drain(ctx context.Context) error {
+	end, err := m.End(ctx)
+	if err != nil {
+		return err
+	}
+	return m.Wait(ctx, end)
+}
+
+// Drain waits until everything that was appended before the call is in the views
+// of the named documents, or of the whole collection if none is named. It is
+// [Collection.Wait] for [Materializer.End].
+func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
+	end, err := c.m.End(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Wait(ctx, end, ids...)
 }
 
 // wait goes through the runnable documents, the one that lacks the oldest
@@ -68,12 +95,53 @@ func (m *Materializer) wait(ctx context.Context, token Token, collections []stri
 				continue // it is not as it was when the row was read
 			}
 			again = true
-			if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) {
+			if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) && !gone(err) {
+				return err
+			}
+		}
+		if !again {
+			var err error
+			if again, err = m.waitForPaused(ctx, token, collections); err != nil {
 				return err
 			}
 		}
 	}
 	return m.parkedBehind(ctx, token, collections)
+}
+
+// waitForPaused waits for the oldest document of a paused collection that lacks
+// something the token covers; it is not among the runnable ones. It reports false
+// if there is none.
+func (m *Materializer) waitForPaused(ctx context.Context, token Token, collections []string) (bool, error) {
+	stored, err := m.st.Collections(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range stored {
+		if !c.Paused || !slices.Contains(collections, c.Name) {
+			continue
+		}
+		counts, err := m.st.Count(ctx, c.Name)
+		if err != nil {
+			return false, err
+		}
+		if counts.Oldest.Key.ID == "" {
+			continue
+		}
+		_, lacks, err := m.lacks(ctx, token, counts.Oldest.Key)
+		if err != nil {
+			return false, err
+		}
+		if !lacks {
+			continue
+		}
+		err = m.waitFor(ctx, token, counts.Oldest.Key)
+		if errors.Is(err, ErrParked) || err != nil && gone(err) {
+			err = nil
+		}
+		return true, err
+	}
+	return false, nil
 }
 
 // lacks reports whether a document's view lacks operations that the token
@@ -102,7 +170,7 @@ func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error 
 		if err != nil {
 			return false, err
 		}
-		return m.enough(docs[0], seq, &parked), nil
+		return m.enough(ctx, docs[0], seq, &parked)
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,39 @@
+package materializer
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// budget is what all runs together may hold in memory of operations and stored
+// views. A run takes its share before it reads. If that turns out too small it
+// drops what it has read, gives its share back and takes more: nobody waits while
+// holding something, so there is no deadlock, and the semaphore serves in order
+// of arrival, so that a large request is not starved by small ones.
+//
+// Two things are not counted: the one operation that turned out too large for its
+// run's share, until it is dropped, and what a fold holds that takes longer than
+// patience: it may hold it for ever.
+type budget struct {
+	sem *semaphore.Weighted
+	// total is the whole, share what a run takes first.
+	total, share int64
+}
+
+func newBudget(total int64, workers int) *budget {
+	return &budget{sem: semaphore.NewWeighted(total), total: total, share: max(total/int64(workers), 1)}
+}
+
+// take waits for n bytes. Errors: the context's cause.
+func (b *budget) take(ctx context.Context, n int64) error {
+	if b.sem.TryAcquire(n) { // also when ctx has ended: what was taken may finish
+		return nil
+	}
+	if b.sem.Acquire(ctx, n) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (b *budget) give(n int64) { b.sem.Release(n) }

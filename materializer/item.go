@@ -1,0 +1,114 @@
+package materializer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/worker"
+)
+
+// item is what a round knows of one document that has something to fold.
+type item struct {
+	index  int // of its ticket in the hand
+	doc    store.Document
+	views  int64 // the size of the views of the round up to this one
+	run    foldRun
+	result folded
+	commit store.Commit
+	began  time.Time
+	took   time.Duration   // by the fold
+	traced context.Context // of the tracer; nil without one
+}
+
+// foldAll folds the documents one after the other and prepares their commits. It
+// returns those that have something to store.
+func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
+	kept := b[:0]
+	h.startRound()
+	for i := range b {
+		it := &b[i]
+		if h.long() || !h.startFold(it.index) {
+			break
+		}
+		e.traceStart(ctx, it)
+		it.began = time.Now()
+		it.result = e.foldOne(ctx, h, it)
+		seized := h.endFold()
+		it.took = time.Since(it.began)
+		h.spent += it.took
+		if it.took >= slowFold {
+			e.slow.add(it.doc.Key)
+		} else {
+			e.slow.remove(it.doc.Key)
+		}
+		stored := e.prepare(ctx, h, it)
+		if !stored {
+			e.traceEnd(it, OutcomeStopped, it.result.err)
+		}
+		if seized { // the others are in other hands
+			for j := range kept {
+				e.traceEnd(&kept[j], OutcomeStopped, nil)
+			}
+			kept = kept[:0]
+		}
+		if stored {
+			kept = append(kept, *it)
+		}
+		if seized {
+			break
+		}
+	}
+	return kept
+}
+
+// prepare makes the commit of a fold. It returns false if there is nothing to
+// store, because the grace is over; then no attempt is counted.
+func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
+	f := &it.result
+	if f.err != nil && ctx.Err() != nil && f.n == 0 {
+		return false
+	}
+	it.commit = store.Commit{
+		Key:     it.doc.Key,
+		Loaded:  it.doc.Applied,
+		Epoch:   it.doc.Epoch,
+		Applied: it.doc.Applied + int64(f.n),
+		View:    f.view,
+		Deleted: f.deleted,
+	}
+	if f.err != nil && ctx.Err() == nil {
+		it.commit.Failure = e.failure(&it.run, *f, h.last(&it.doc))
+	}
+	return true
+}
+
+// last returns the document's earlier failure.
+func (h *hand) last(doc *store.Document) *store.Failure {
+	if h.careful {
+		return h.before
+	}
+	return doc.Failure
+}
+
+func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
+	r := &it.run
+	if len(r.ops) == 0 {
+		return folded{err: fmt.Errorf("%w: seq %d", ErrMissing, r.applied+1)}
+	}
+	c := e.collection(r.key.Collection)
+	r.limit = worker.StartLimit(c.timeLimit)
+	returned := false
+	defer func() {
+		if !returned {
+			// The fold is ending its goroutine. The pool makes another worker; what is
+			// left to do here is to count the attempt, or it would go on so for ever.
+			e.blame(ctx, h, it)
+			h.endFold()
+		}
+	}()
+	f := c.fold(ctx, r)
+	returned = true
+	return f
+}

@@ -1,0 +1,113 @@
+package materializer
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/worker"
+)
+
+const (
+	// patience is how long the folds of one round may go on before the documents that
+	// the worker took with the one that is being folded are given to others, and
+	// another worker is started in its place until it returns. Rounds are bounded in
+	// operations and bytes so that they take some 20 ms if the folds are quick.
+	patience = time.Second
+	// mostReplaced is how many workers are replaced at a time. Each is a worker
+	// more, should all the folds return at once; beyond it, a fold that does not
+	// return costs the pool a worker.
+	mostReplaced = 16
+)
+
+// mind looks after hands whose fold does not return. It costs nothing while
+// nothing runs, and a look each second while something does. It returns when ctx
+// has ended.
+func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-chan struct{})) error {
+	replaced := make(chan struct{}, mostReplaced)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		for h := range e.inHand() {
+			if tickets, results, bytes, ok := h.seize(patience); ok {
+				e.seized(h, tickets, results, bytes)
+				select {
+				case replaced <- struct{}{}:
+					over := make(chan struct{})
+					h.replaced(sync.OnceFunc(func() { close(over); <-replaced }))
+					replace(h.careful, over)
+				default:
+				}
+			}
+		}
+		if len(e.inHand()) == 0 {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-e.busy:
+			}
+		}
+		timer.Reset(patience / 2)
+	}
+}
+
+// inHand returns the hands of now.
+func (e *engine) inHand() map[*hand]struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	hands := make(map[*hand]struct{}, len(e.hands))
+	for h := range e.hands {
+		hands[h] = struct{}{}
+	}
+	return hands
+}
+
+// seized gives back what was taken out of a hand. What the fold holds in memory
+// is no longer counted: it may hold it for ever, and others must go on.
+func (e *engine) seized(h *hand, tickets []dispatcher.Ticket, results []dispatcher.Result, bytes int64) {
+	if key, ok := h.key(); ok {
+		e.slow.add(key)
+		e.cfg.Logger.Warn().Stringer("document", key).Dur("after", patience).Int("others", len(tickets)).
+			Msg("a fold takes long, its worker is replaced until it returns")
+	}
+	e.Done(tickets, results)
+	if bytes > 0 {
+		e.budget.give(bytes)
+	}
+}
+
+// replacement is the source of a worker that works until the one that it stands
+// in for is back.
+type replacement struct {
+	worker.Source[dispatcher.Ticket, dispatcher.Result]
+	over <-chan struct{}
+}
+
+// Take is that of the source until the replacement is over, and then io.EOF,
+// which gives the run in hand all the time.
+func (r replacement) Take(ctx context.Context, buf []dispatcher.Ticket) (int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var g sync.WaitGroup
+	defer g.Wait()
+	g.Go(func() {
+		select {
+		case <-r.over:
+			cancel(io.EOF)
+		case <-ctx.Done():
+		}
+	})
+	n, err := r.Source.Take(ctx, buf)
+	cancel(nil)
+	if n == 0 && context.Cause(ctx) == io.EOF {
+		return 0, io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,61 @@
+package materializer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/worker"
+)
+
+type (
+	source     = worker.Source[dispatcher.Ticket, dispatcher.Result]
+	stuckError = worker.StuckError[dispatcher.Ticket]
+)
+
+// pools are the pools of one Run: that of the workers, that of the suspects, and
+// one of a single worker for each whose fold does not return.
+type pools struct {
+	*engine
+
+	mu    sync.Mutex // guards the following field
+	stuck []dispatcher.Ticket
+}
+
+// run runs a pool of workers on documents of the table.
+func (p *pools) run(ctx context.Context, src source, workers int) error {
+	return p.start(ctx, src, worker.Pool[dispatcher.Ticket, dispatcher.Result]{Workers: workers, Batch: p.cfg.Batch, Work: p.work})
+}
+
+// careful runs the one worker on suspects.
+func (p *pools) careful(ctx context.Context, src source) error {
+	return p.start(ctx, src, worker.Pool[dispatcher.Ticket, dispatcher.Result]{Workers: 1, Batch: 1, Work: p.engine.careful})
+}
+
+// replace runs one worker until over is closed.
+func (p *pools) replace(ctx context.Context, careful bool, over <-chan struct{}) error {
+	if careful {
+		return p.careful(ctx, replacement{p.lane, over})
+	}
+	return p.run(ctx, replacement{p.engine, over}, 1)
+}
+
+func (p *pools) start(ctx context.Context, src source, pool worker.Pool[dispatcher.Ticket, dispatcher.Result]) error {
+	pool.Grace, pool.Failed = p.cfg.Grace, p.failed
+	err := pool.Run(ctx, src)
+	if stuck, ok := errors.AsType[*stuckError](err); ok {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.stuck = append(p.stuck, stuck.Items...)
+		return stuck.Err
+	}
+	return err
+}
+
+// abandoned returns the documents of runs that were given up.
+func (p *pools) abandoned() []dispatcher.Ticket {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stuck
+}

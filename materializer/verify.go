@@ -1,0 +1,168 @@
+package materializer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/refold-go/refold/store"
+)
+
+// VerifyOptions says which documents to fold again. The zero value means all.
+type VerifyOptions struct {
+	// IDs names documents, in which case nothing else chooses.
+	IDs []string
+	// Count chooses so many documents at random, Fraction each with this chance, from
+	// 0 to 1. 0 means all. With both, Count of those that Fraction chose.
+	Count    int
+	Fraction float64
+	// Seed makes the choice repeatable.
+	Seed uint64
+	// Most is how many differences are reported, 0 meaning 100. All are counted.
+	Most int
+}
+
+// Verified is what Verify found.
+type Verified struct {
+	// Documents and Operations is how many were folded again, Different how many
+	// documents have something wrong.
+	Documents, Operations, Different int64
+	// Differences are those documents, the first ones of them.
+	Differences []Difference
+}
+
+// Difference says what is wrong with a document.
+type Difference struct {
+	ID string
+	// Applied is the seq up to which the stored view goes.
+	Applied int64
+	// Seq is the first operation after which folds and view, or fold and fold,
+	// differ, as exactly as it can be found; for Lost that which is missing, for
+	// Failing that at which the fold fails.
+	Seq  int64
+	Kind DifferenceKind
+	// Err is why the fold fails, for Failing, and for Impure if it fails only
+	// sometimes; nil otherwise.
+	Err error
+}
+
+func (d Difference) String() string {
+	s := fmt.Sprintf("%s: %s at seq %d of %d", d.ID, d.Kind, d.Seq, d.Applied)
+	if d.Err != nil {
+		s += ": " + d.Err.Error()
+	}
+	return s
+}
+
+// DifferenceKind says what a difference comes from.
+type DifferenceKind string
+
+const (
+	// Lost means that an operation is missing in the store.
+	Lost DifferenceKind = "lost operation"
+	// Impure means that the fold gives something else each time.
+	Impure DifferenceKind = "impure fold"
+	// Behind means that the view is that of an earlier operation: what it is said to
+	// contain from Seq on is not in it.
+	Behind DifferenceKind = "view of an earlier operation"
+	// Failing means that the fold of an operation fails that the view contains.
+	Failing DifferenceKind = "failing fold"
+	// Damaged means that two folds agree, and that the view is not what they give:
+	// the row is damaged, or the fold, or a codec, is another one than that which
+	// made it.
+	Damaged DifferenceKind = "damaged view"
+)
+
+// Verify folds documents again from their first operation, and compares the
+// result with the stored view byte for byte. It changes nothing, and may run
+// beside Run: each document is compared at the seq that its view contains. It
+// looks for lost operations also behind that. Discarded operations are passed
+// over, as in every fold. A document is folded once if all is well, and some
+// times more if not, to find where; one at a time, by the caller.
+//
+// Errors: those of the store and the context's cause, with what was found until
+// then; [ErrInvalid] for options that make no sense. A difference is no error.
+func (c *Collection[S, O]) Verify(ctx context.Context, options VerifyOptions) (Verified, error) {
+	var v Verified
+	if f := options.Fraction; !(f >= 0 && f <= 1) || options.Count < 0 {
+		return v, &InvalidError{Field: "sample", Got: fmt.Sprintf("count %d, fraction %v", options.Count, f), Want: "0 or more, and 0 to 1"}
+	}
+	most := options.Most
+	if most == 0 {
+		most = 100
+	}
+	verify := func(id string) error {
+		d, ops, err := c.verify(ctx, id)
+		if err != nil {
+			return err
+		}
+		v.Documents++
+		v.Operations += ops
+		if d == nil {
+			return nil
+		}
+		if v.Different++; len(v.Differences) < most {
+			v.Differences = append(v.Differences, *d)
+		}
+		return nil
+	}
+	if len(options.IDs) > 0 || options.Count > 0 {
+		ids := options.IDs
+		if len(ids) == 0 {
+			var err error
+			if ids, err = c.sample(ctx, options); err != nil {
+				return v, err
+			}
+		}
+		for _, id := range ids {
+			if err := verify(id); err != nil {
+				return v, err
+			}
+		}
+		return v, nil
+	}
+	for id, err := range c.chosen(ctx, options) {
+		if err == nil {
+			err = verify(id)
+		}
+		if err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// chosen returns the ids that Fraction chooses.
+func (c *Collection[S, O]) chosen(ctx context.Context, options VerifyOptions) func(yield func(string, error) bool) {
+	return func(yield func(string, error) bool) {
+		random := rand.New(rand.NewPCG(options.Seed, 1))
+		for doc, err := range c.m.st.Scan(ctx, c.spec.Name, "", store.WithoutViews) {
+			if err == nil && options.Fraction > 0 && random.Float64() >= options.Fraction {
+				continue
+			}
+			if !yield(doc.Key.ID, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// sample returns Count of the ids that Fraction chooses, each with the same
+// chance (reservoir sampling, Vitter's algorithm R).
+func (c *Collection[S, O]) sample(ctx context.Context, options VerifyOptions) ([]string, error) {
+	random := rand.New(rand.NewPCG(options.Seed, 2))
+	var ids []string
+	n := 0
+	for id, err := range c.chosen(ctx, options) {
+		if err != nil {
+			return nil, err
+		}
+		n++
+		if len(ids) < options.Count {
+			ids = append(ids, id)
+		} else if i := random.IntN(n); i < options.Count {
+			ids[i] = id
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,185 @@
+package materializer
+
+import (
+	"context"
+
+	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/store"
+)
+
+// work is one run: it loads the documents, folds their operations and commits
+// the views, as many documents together as the budget has room for, one such
+// round after the other in the same run: given back unread, those for which there
+// was no room would be taken again behind the large document that filled it, and
+// so until that one is done. Each document fails alone. Those whose folds are
+// slow come last, one by one, and the others are given back before. When folds
+// have taken long, what they made is stored, and the rest goes back to the queue.
+func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
+	h := newHand(tickets...)
+	e.begin(h)
+	defer e.end(h)
+	quick, slow := e.slow.split(h, e.unpaused(h))
+	err := e.rounds(ctx, h, quick)
+	for i := 0; i < len(slow) && err == nil && !h.long(); i++ {
+		e.giveBack(h)
+		err = e.rounds(ctx, h, slow[i:i+1])
+	}
+	if err != nil {
+		e.trouble(ctx, err, h, h.unsettled(all(len(tickets))))
+	} else if len(quick)+len(slow) > 0 {
+		e.troubles.Store(0)
+	}
+	return h.results
+}
+
+// unpaused settles the documents of paused collections: the store has them, and
+// they are signalled when the collection goes on. If that is just now, they have
+// the requeue flag. One of another materializer's collection, which somebody
+// appended through this one, is that one's business.
+func (e *engine) unpaused(h *hand) []int {
+	going := make([]int, 0, len(h.tickets))
+	for i := range h.tickets {
+		if c := e.collection(h.tickets[i].Key.Collection); c == nil || c.paused.Load() {
+			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
+		} else {
+			going = append(going, i)
+		}
+	}
+	return going
+}
+
+// giveBack gives back what is settled while others of the hand go on.
+func (e *engine) giveBack(h *hand) {
+	if tickets, results := h.settledNow(); len(tickets) > 0 {
+		e.Done(tickets, results)
+	}
+}
+
+// rounds works on the documents until they are settled or have had one slice.
+func (e *engine) rounds(ctx context.Context, h *hand, left []int) error {
+	left = h.unsettled(left) // a seized hand has none left
+	for need := e.budget.share; len(left) > 0 && !h.long(); {
+		if err := h.hold(ctx, e.budget, need); err != nil {
+			return err
+		}
+		var err error
+		left, need, err = e.round(ctx, h, left, need)
+		h.drop(e.budget)
+		if err != nil {
+			return err
+		}
+		if need == 0 {
+			need = e.budget.share
+		}
+		if left = h.unsettled(left); len(left) > 0 {
+			e.giveBack(h)
+		}
+	}
+	return nil
+}
+
+// round is one load, one reading of operations, a fold for each document, and one
+// commit, all within the bytes that are held. The rest are the documents for
+// which there was no room; need is more than is held if not even the first one
+// has room.
+func (e *engine) round(ctx context.Context, h *hand, left []int, held int64) (rest []int, need int64, err error) {
+	b, rest, need, err := e.load(ctx, h, left, held)
+	if err != nil || need > 0 || len(b) == 0 {
+		return rest, need, err
+	}
+	b, more, need, err := e.read(ctx, b, held)
+	if err != nil || need > 0 {
+		return append(more, rest...), need, err
+	}
+	b = e.foldAll(ctx, h, b)
+	return append(more, rest...), 0, e.commit(ctx, h, b)
+}
+
+// load loads documents with their views, and settles those that have nothing to
+// fold. A view counts twice, for what the fold makes of it, and may take half of
+// what is held; the other half is for operations.
+func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b []item, rest []int, need int64, err error) {
+	keys := make([]store.Key, min(len(left), e.views.room(held/2)))
+	for i := range keys {
+		keys[i] = h.tickets[left[i]].Key
+	}
+	docs, err := e.st.Load(ctx, keys, store.WithViews)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	views := int64(0)
+	b = make([]item, 0, len(docs))
+	for i := range docs {
+		doc := &docs[i]
+		if r, idle := e.idle(h, doc); idle {
+			h.settle(left[i], r)
+			continue
+		}
+		size := 2 * int64(len(doc.View))
+		e.views.add(size)
+		if views += size; views > held/2 && (len(b) > 0 || held < e.budget.total) {
+			if len(b) == 0 {
+				need = min(2*size, e.budget.total)
+			}
+			return b, left[i:], need, nil
+		}
+		b = append(b, item{index: left[i], doc: docs[i], views: views})
+	}
+	return b, left[len(docs):], 0, nil
+}
+
+// idle reports whether there is nothing to fold in a document, and what becomes
+// of it.
+func (e *engine) idle(h *hand, doc *store.Document) (r dispatcher.Result, idle bool) {
+	switch {
+	case doc.Parked(), !doc.Dirty():
+		return dispatcher.Result{Verdict: dispatcher.Done}, true
+	case doc.Failure != nil && doc.Failure.Delay > 0:
+		return delayed(doc.Failure.Delay), true
+	case !h.careful && e.suspect(doc.Since):
+		e.suspects.look()
+		return dispatcher.Result{Verdict: dispatcher.Done}, true
+	}
+	return dispatcher.Result{}, false
+}
+
+// read reads the operations of the first documents, as many as there is room
+// for. The others are the rest.
+func (e *engine) read(ctx context.Context, b []item, held int64) (in []item, rest []int, need int64, err error) {
+	ranges := make([]store.Range, len(b))
+	for i := range b {
+		doc := &b[i].doc
+		ranges[i] = store.Range{Key: doc.Key, From: doc.Applied + 1, To: doc.Head}
+	}
+	views := b[len(b)-1].views
+	room := max(held-views, held/2, 1)
+	ops, err := e.st.Operations(ctx, ranges, store.Budget{Operations: sliceOperations, Bytes: room})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	n := 1 // the first one goes in any case: if it has none, they are missing
+	for n < len(ops) && len(ops[n]) > 0 {
+		n++
+	}
+	for i := range b[:n] {
+		doc := &b[i].doc
+		b[i].run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops[i]}
+	}
+	if len(ops[0]) == 1 && held < e.budget.total {
+		// A single operation is read whatever its size. If it is too large, this and
+		// what else was read is dropped, until the run has taken enough for it.
+		op := &ops[0][0]
+		if size := int64(len(op.Body) + len(op.Meta)); size > room {
+			return nil, indexes(b), min(2*(size+b[0].views), e.budget.total), nil
+		}
+	}
+	return b[:n], indexes(b[n:]), 0, nil
+}
+
+func indexes(b []item) []int {
+	of := make([]int, len(b))
+	for i := range b {
+		of[i] = b[i].index
+	}
+	return of
+}
