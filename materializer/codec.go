@@ -93,6 +93,9 @@ func (k *kinds[O]) check() error { return k.wrong }
 func (k *kinds[O]) Encode(op O) (string, []byte, error) {
 	t := reflect.TypeOf(op)
 	kind, ok := k.names[t]
+	if ok && t.Kind() == reflect.Pointer && reflect.ValueOf(op).IsNil() {
+		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("a nil %v", t), Want: "a value"}
+	}
 	if !ok {
 		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("type %v", t), Want: "a type that Kinds names"}
 	}

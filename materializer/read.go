@@ -192,6 +192,7 @@ func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], erro
 		}
 	}
 	view.Head = view.Applied
+	view.Parked = view.Parked && doc.Failure.Seq > view.Applied // a mended fold got past it
 	return view, nil
 }
 

@@ -70,6 +70,8 @@ var (
 var (
 	// ErrTimeLimit means that one run of one document took longer than it may.
 	ErrTimeLimit = worker.ErrTimeLimit
+	// ErrGoexit means that a fold ended its goroutine, as FailNow of a test does.
+	ErrGoexit = worker.ErrGoexit
 	// ErrUnknownKind means that an operation's kind is not one of the codec's. It
 	// parks the document: an operation is never skipped.
 	ErrUnknownKind = errors.New("refold: unknown kind of operation")
