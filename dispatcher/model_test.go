@@ -85,7 +85,7 @@ func (m *model) done(k store.Key, turn uint32, r Result) (accepted, requeued boo
 	flag := d.state == Requeue
 	m.counts.Running--
 	switch {
-	case r.Verdict == Park:
+	case r.Verdict == Park && !flag:
 		delete(m.documents, k)
 	case r.Verdict == Delay:
 		m.delayAny(k, r.Until)

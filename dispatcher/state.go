@@ -9,7 +9,8 @@ import "time"
 //	                                  running ──again──▶ queued
 //	                                  running, requeue ──again──▶ queued
 //	                                  running, requeue ──delay──▶ delayed ──time is up──▶ queued
-//	                                  running, requeue ──park──▶ idle
+//	                                  running ──park──▶ idle
+//	                                  requeue ──park──▶ queued (it may have been resumed meanwhile)
 //
 // queued, requeue and delayed absorb signals. Idle documents, parked ones among
 // them, have no entry.
@@ -47,6 +48,7 @@ const (
 	// Delay means that the document must wait: its run failed, or it is leased
 	// elsewhere. A signal does not cut the wait short.
 	Delay
-	// Park means that the store holds the document back until it is resumed.
+	// Park means that the store holds the document back until it is resumed. If
+	// signals came meanwhile it is looked at again, since one of them may be that.
 	Park
 )

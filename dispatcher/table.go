@@ -214,7 +214,7 @@ func (t *Table) doneLocked(slot uint32, e *entry, r Result) bool {
 	requeue := e.state == Requeue
 	t.counts.Running--
 	switch {
-	case r.Verdict == Park, r.Verdict == Done && !requeue:
+	case (r.Verdict == Park || r.Verdict == Done) && !requeue:
 		t.removeLocked(slot, e)
 	case r.Verdict == Delay:
 		t.delayLocked(slot, r.Until)

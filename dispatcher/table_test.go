@@ -110,7 +110,7 @@ func TestArrows(t *testing.T) {
 		{"requeue, done", Requeue, give(Result{}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 3, Takes: 1, Absorbed: 1, Requeues: 1}},
 		{"requeue, again", Requeue, give(Result{Verdict: Again}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 3, Takes: 1, Absorbed: 1, Requeues: 1}},
 		{"requeue, delay", Requeue, give(wait), Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
-		{"requeue, park", Requeue, give(Result{Verdict: Park}), Idle, []string{"b"}, Counts{Queued: 1, Signals: 3, Takes: 1, Absorbed: 1}},
+		{"requeue, park", Requeue, give(Result{Verdict: Park}), Queued, []string{"b", "a"}, Counts{Queued: 2, Signals: 3, Takes: 1, Absorbed: 1, Requeues: 1}},
 
 		{"delayed, signal", Delayed, signal, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 3, Takes: 1, Absorbed: 1}},
 		{"delayed, delay of the store", Delayed, delay, Delayed, []string{"b"}, Counts{Queued: 1, Delayed: 1, Signals: 2, Takes: 1}},

@@ -3,6 +3,8 @@ package materializer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +57,35 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 // so until that one is done.
 func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
 	results := make([]dispatcher.Result, len(tickets))
+	err := e.try(ctx, tickets, results)
+	if err != nil && len(tickets) > 1 && perhapsOfOne(ctx, err) {
+		// A row or page that cannot be read: find out whose it is, so that the others
+		// are not held up by it.
+		for i := range tickets {
+			if err := e.try(ctx, tickets[i:i+1], results[i:i+1]); err != nil {
+				e.trouble(ctx, err, results[i:i+1])
+			}
+		}
+		return results
+	}
+	if err != nil {
+		e.trouble(ctx, err, results)
+	} else {
+		e.troubles.Store(0)
+	}
+	return results
+}
+
+// perhapsOfOne reports whether an error of a batch may be the fault of one
+// document of it.
+func perhapsOfOne(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !slices.ContainsFunc(
+		[]error{store.ErrClosed, store.ErrBusy, store.ErrFull, store.ErrInDoubt, ErrGraceOver},
+		func(target error) bool { return errors.Is(err, target) })
+}
+
+// try is work for as long as nothing fails.
+func (e *engine) try(ctx context.Context, tickets []dispatcher.Ticket, results []dispatcher.Result) error {
 	b, err := e.load(ctx, tickets, results)
 	for err == nil && len(b.docs) > 0 {
 		var rest *batch
@@ -64,12 +95,7 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 		}
 		b = rest
 	}
-	if err != nil {
-		e.trouble(ctx, err, results)
-	} else {
-		e.troubles.Store(0)
-	}
-	return results
+	return err
 }
 
 // batch is what a run knows of the documents that have something to fold.
@@ -124,21 +150,38 @@ func (e *engine) read(ctx context.Context, b *batch) (rest *batch, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
+	// The first one gets an operation whatever the budget, so that it is damaged if
+	// it has none; those behind get their turn as the first of the rest.
+	n := 1
 	for n < len(ops) && len(ops[n]) > 0 {
 		n++
 	}
-	rest = &batch{}
-	if n > 0 {
-		rest.index, rest.docs = b.index[n:], b.docs[n:]
-	}
+	rest = &batch{index: b.index[n:], docs: b.docs[n:]}
 	b.index, b.docs = b.index[:n], b.docs[:n]
 	b.runs = make([]foldRun, n)
 	for i := range b.docs {
 		doc := &b.docs[i]
-		b.runs[i] = foldRun{key: doc.Key, view: doc.View, applied: doc.Applied, ops: ops[i]}
+		b.runs[i] = foldRun{key: doc.Key, view: doc.View, applied: doc.Applied}
+		b.runs[i].ops, b.runs[i].broken = sound(doc, ops[i])
 	}
 	return rest, nil
+}
+
+// sound returns the operations up to the first that is missing, and an error if
+// there is one. Folding past a gap would make a view that looks right.
+func sound(doc *store.Document, ops []store.Operation) ([]store.Operation, error) {
+	if doc.Applied > 0 && doc.View == nil {
+		return nil, Permanent(fmt.Errorf("%w: its view is missing", ErrDamaged))
+	}
+	for i := range ops {
+		if want := doc.Applied + 1 + int64(i); ops[i].Seq != want {
+			return ops[:i], Permanent(fmt.Errorf("%w: operation %d is missing", ErrDamaged, want))
+		}
+	}
+	if len(ops) == 0 {
+		return nil, Permanent(fmt.Errorf("%w: operation %d is missing", ErrDamaged, doc.Applied+1))
+	}
+	return ops, nil
 }
 
 // foldAll folds the documents one after the other and prepares their commits.

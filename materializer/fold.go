@@ -13,8 +13,11 @@ type foldRun struct {
 	key     store.Key
 	view    []byte // the stored view; nil if there is none
 	applied int64
-	ops     []store.Operation // those after applied
-	limit   worker.Limit
+	ops     []store.Operation // those after applied, without gaps
+	// broken is why the operation after ops cannot be folded, although the document
+	// has it: the store is damaged. nil if that is not so.
+	broken error
+	limit  worker.Limit
 	// at is how many operations the attempt under way has folded. It is for a fold
 	// that does not come back.
 	at int
@@ -35,7 +38,10 @@ type folded struct {
 // the next runs then close in on the operation that fails.
 func (c *Collection[S, O]) fold(ctx context.Context, r *foldRun) folded {
 	view, done, err := c.attempt(ctx, r, len(r.ops))
-	if err == nil || view != nil {
+	if err == nil {
+		err = r.broken
+	}
+	if err == nil || view != nil || len(r.ops) == 0 {
 		return folded{view: view, n: done, err: err}
 	}
 	if done == len(r.ops) {

@@ -45,10 +45,7 @@ type changed struct {
 }
 
 // New makes a materializer over a store. The store stays the caller's, who
-// closes it when Run has returned. A store that was opened once is for one
-// materializer: what another one over the same Store value appends is not
-// announced to this one, and found only when it looks by itself, within half a
-// minute. Errors: [ErrInvalid] for a config that makes
+// closes it when Run has returned. Errors: [ErrInvalid] for a config that makes
 // no sense.
 func New(st store.Backend, cfg Config) (*Materializer, error) {
 	if st == nil {

@@ -47,9 +47,5 @@ func (c *Collection[S, O]) Resume(ctx context.Context, ids ...string) (int, erro
 	for i, id := range ids {
 		keys[i] = c.key(id)
 	}
-	n, err := c.m.st.Resume(ctx, keys)
-	if err == nil {
-		c.m.appended.Publish(keys...)
-	}
-	return n, err
+	return c.m.st.Resume(ctx, keys)
 }

@@ -32,7 +32,8 @@ type ReadOption struct{ atLeast Token }
 
 // AtLeast makes a read wait until the view contains all operations of the
 // document that the token covers. It does not wait for a parked document: then
-// the last good view comes with [ErrParked], unless it contains them.
+// the last good view comes with [ErrParked] and a [*FoldError], unless it contains
+// them.
 func AtLeast(token Token) ReadOption { return ReadOption{atLeast: token} }
 
 // Get returns the stored view of a document. With [AtLeast] it waits for it;
@@ -91,7 +92,11 @@ func (m *Materializer) enough(doc store.Document, seq int64, parked *error) bool
 	case doc.Applied >= seq:
 		return true
 	case doc.Parked():
-		*parked = fmt.Errorf("%w: %s at seq %d: %s", ErrParked, doc.Key, doc.Failure.Seq, doc.Failure.Error)
+		f := doc.Failure
+		*parked = fmt.Errorf("%w: %w", ErrParked, &FoldError{
+			Collection: doc.Key.Collection, Document: doc.Key.ID,
+			Seq: f.Seq, Attempt: f.Attempts, Stack: f.Stack, Err: errors.New(f.Error),
+		})
 		return true
 	}
 	m.nudge(doc.Key)
@@ -199,6 +204,9 @@ func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], erro
 // step folds one more operation into a view. If it fails the state is lost.
 func (c *Collection[S, O]) step(view *View[S], op store.Operation) error {
 	err := worker.Guard(func() error {
+		if op.Seq != view.Applied+1 {
+			return fmt.Errorf("%w: operation %d is missing", ErrDamaged, view.Applied+1)
+		}
 		decoded, err := c.decode(view.ID, &op)
 		if err != nil {
 			return err

@@ -50,6 +50,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	e := &engine{Materializer: m, fail: fail, folding: make(map[*store.Key]struct{})}
+	defer m.st.Listen(store.Listener{Dirty: func(keys []store.Key) { m.appended.Publish(keys...) }})()
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
 		Runnable: e.runnable,

@@ -72,6 +72,9 @@ var (
 	ErrTimeLimit = worker.ErrTimeLimit
 	// ErrGoexit means that a fold ended its goroutine, as FailNow of a test does.
 	ErrGoexit = worker.ErrGoexit
+	// ErrDamaged means that the store does not have what it must have of a document.
+	// It parks the document.
+	ErrDamaged = errors.New("refold: store is damaged")
 	// ErrUnknownKind means that an operation's kind is not one of the codec's. It
 	// parks the document: an operation is never skipped.
 	ErrUnknownKind = errors.New("refold: unknown kind of operation")

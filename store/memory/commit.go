@@ -13,6 +13,14 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := store.CheckCommits(commits); err != nil {
 		return nil, err
 	}
+	outcomes, err := s.commit(ctx, commits)
+	if err == nil {
+		s.listeners.Committed(commits, outcomes)
+	}
+	return outcomes, err
+}
+
+func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
@@ -68,12 +76,17 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 // Resume implements [store.Parking]. A resumed document keeps the record of what
 // went wrong, with no attempts.
 func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
+	resumed, err := s.resume(ctx, keys)
+	s.listeners.Dirty(resumed)
+	return len(resumed), err
+}
+
+func (s *Store) resume(ctx context.Context, keys []store.Key) (resumed []store.Key, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	resumed := 0
 	for _, k := range keys {
 		d := s.documentLocked(k)
 		if d == nil || !d.parked() {
@@ -85,7 +98,7 @@ func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
 		if d.runnable() {
 			s.collections[k.Collection].runnable.insert(d.since().Position, d)
 		}
-		resumed++
+		resumed = append(resumed, k)
 	}
 	return resumed, nil
 }

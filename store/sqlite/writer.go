@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -25,6 +26,8 @@ type writer struct {
 	done chan struct{}
 	// follow is told of what other connections have written.
 	follow *follow
+	// stray is set by an AppendTx that does not know the Update that it belongs to.
+	stray atomic.Bool
 
 	// The following fields belong to the goroutine as long as it runs.
 

@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"registrar", registrarChecks},
 		{"resolver", resolverChecks},
 		{"claimer", claimerChecks},
+		{"announcer", announcerChecks},
 		{"parking", parkingChecks},
 		{"ownership", ownershipChecks},
 		{"errors", errorChecks},
