@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -29,13 +28,14 @@ type NewOperation[O any] struct {
 // Change is what one append adds to one document. [Collection.Change] and
 // [Collection.ChangeWith] make it.
 type Change struct {
+	of     *Materializer
 	append store.Append
 	err    error // of encoding; the append reports it
 }
 
 // Change makes a change of operations of which nothing else is said.
 func (c *Collection[S, O]) Change(id string, ops ...O) Change {
-	change := Change{append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
+	change := Change{of: c.m, append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
 	for i := range ops {
 		change.err = cmp.Or(change.err, c.encode(&change, i, ops[i]))
 	}
@@ -44,7 +44,7 @@ func (c *Collection[S, O]) Change(id string, ops ...O) Change {
 
 // ChangeWith makes a change of operations with ids, times or metas.
 func (c *Collection[S, O]) ChangeWith(id string, ops ...NewOperation[O]) Change {
-	change := Change{append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
+	change := Change{of: c.m, append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
 	for i := range ops {
 		op := &ops[i]
 		change.append.Entries[i] = store.Entry{ID: op.ID, Time: op.Time, Meta: op.Meta}
@@ -83,7 +83,7 @@ func (c *Collection[S, O]) Append(ctx context.Context, id string, ops ...O) (Tok
 // this materializer, in one transaction: all or none. Each document may appear
 // once. Errors as for [Collection.Append].
 func (m *Materializer) Append(ctx context.Context, changes ...Change) (Appended, error) {
-	appends, err := unwrap(changes)
+	appends, err := m.unwrap(changes)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -94,7 +94,6 @@ func (m *Materializer) Append(ctx context.Context, changes ...Change) (Appended,
 		}
 		return Appended{}, err
 	}
-	m.appended.Publish(m.affected(appends, appended)...)
 	return appended, nil
 }
 
@@ -109,15 +108,14 @@ func (m *Materializer) Update(ctx context.Context, fn func(ctx context.Context, 
 	if !ok {
 		return fmt.Errorf("%w: transactions of the application", ErrUnsupported)
 	}
-	var keys []store.Key
+	if fn == nil {
+		return &InvalidError{Field: "function of Update", Got: "nil", Want: "a function"}
+	}
 	err := st.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return fn(context.WithValue(ctx, inUpdate{m}, &keys), tx)
+		return fn(context.WithValue(ctx, inUpdate{m}, true), tx)
 	})
 	if errors.Is(err, store.ErrInDoubt) {
 		m.table.Reread()
-	}
-	if err == nil {
-		m.appended.Publish(keys...)
 	}
 	return err
 }
@@ -133,45 +131,28 @@ func (m *Materializer) AppendTx(ctx context.Context, tx *sql.Tx, changes ...Chan
 	if !ok {
 		return Appended{}, fmt.Errorf("%w: transactions of the application", ErrUnsupported)
 	}
-	appends, err := unwrap(changes)
+	appends, err := m.unwrap(changes)
 	if err != nil {
 		return Appended{}, err
 	}
-	appended, err := st.AppendTx(ctx, tx, appends)
-	if err != nil {
-		return Appended{}, err
-	}
-	if keys, ok := ctx.Value(inUpdate{m}).(*[]store.Key); ok {
-		*keys = append(*keys, m.affected(appends, appended)...)
-	}
-	return appended, nil
+	return st.AppendTx(ctx, tx, appends)
 }
 
-// inUpdate is the key under which Update's context has the documents to
-// announce.
+// inUpdate is the key by which the context of an Update is known.
 type inUpdate struct{ m *Materializer }
 
-// affected returns the documents to announce: not the parked ones, of which no
-// worker would take notice, and not those that had all the operations already,
-// which were announced then, or are found by reading the store.
-func (m *Materializer) affected(appends []store.Append, appended Appended) []store.Key {
-	keys := make([]store.Key, 0, len(appends))
-	for i := range appended.Documents {
-		doc := &appended.Documents[i]
-		if !doc.Parked && slices.ContainsFunc(doc.Operations, isNew) {
-			keys = append(keys, appends[i].Key)
-		}
-	}
-	return keys
-}
-
-func isNew(p store.Placed) bool { return !p.Duplicate }
-
-func unwrap(changes []Change) ([]store.Append, error) {
+func (m *Materializer) unwrap(changes []Change) ([]store.Append, error) {
 	appends := make([]store.Append, len(changes))
 	for i := range changes {
 		if err := changes[i].err; err != nil {
 			return nil, err
+		}
+		if changes[i].of != m {
+			return nil, &InvalidError{
+				Field: fmt.Sprintf("change %d", i+1),
+				Got:   "one that a collection of this materializer did not make",
+				Want:  "Change or ChangeWith of one of its collections",
+			}
 		}
 		appends[i] = changes[i].append
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/refold-go/refold/bus"
 )
 
-// Changes returns the documents of the collection whose view this process's Run
-// stores from now on, each with its latest view when the loop gets to it: a
-// document that changes several times in between is returned once. It is live
-// only, and neither durable nor complete over a restart.
+// Changes returns the documents of the collection of which this process's Run
+// stores a run from now on, one that failed too, each with its latest view when
+// the loop gets to it: a document that changes several times in between is
+// returned once. It is live only, and neither durable nor complete over a
+// restart.
 //
 // A reader that falls behind by more than Config.Announcements documents gets
 // [ErrLagged] and must read all again; when Run returns it gets

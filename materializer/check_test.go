@@ -19,15 +19,18 @@ func (r *rig) wantView(id, want string, applied, head int64) {
 	}
 }
 
-// wantParked checks the record of a parked document.
-func (r *rig) wantParked(id string, seq int64, attempts int, text string) {
+// wantParked checks the record of a parked document, and returns it.
+func (r *rig) wantParked(id string, seq int64, attempts int, text string) store.Failure {
 	r.t.Helper()
-	doc := r.load(id)
-	if !doc.Parked() {
-		r.t.Errorf("%s is not parked, its failure is %+v", id, doc.Failure)
-	} else if f := doc.Failure; f.Seq != seq || f.Attempts != attempts || !strings.Contains(f.Error, text) {
+	f := r.load(id).Failure
+	if f == nil || !f.Park {
+		r.t.Errorf("%s is not parked, its failure is %+v", id, f)
+		return store.Failure{}
+	}
+	if f.Seq != seq || f.Attempts != attempts || !strings.Contains(f.Error, text) {
 		r.t.Errorf("%s is parked at seq %d after %d attempts with %q, want seq %d, %d attempts and %q", id, f.Seq, f.Attempts, f.Error, seq, attempts, text)
 	}
+	return *f
 }
 
 // dirty returns the ids of the runnable documents.

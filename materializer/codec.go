@@ -1,9 +1,12 @@
 package materializer
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/refold-go/refold/store"
 )
@@ -29,6 +32,25 @@ type ViewCodec[S any] interface {
 	Decode(view []byte) (S, error)
 }
 
+// checkJSON refuses a type of which JSON would keep nothing: a struct with fields,
+// none of them exported, that does not marshal itself.
+func checkJSON(what string, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	p := reflect.PointerTo(t)
+	if t.Kind() != reflect.Struct || t.NumField() == 0 ||
+		p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() {
+			return nil
+		}
+	}
+	return &InvalidError{Field: what, Got: fmt.Sprintf("%v, which has no exported field", t), Want: "one that JSON can keep, or a codec"}
+}
+
 // jsonViews is the default view codec. encoding/json sorts the keys of maps, so
 // it is deterministic as long as the application's own marshalers are.
 type jsonViews[S any] struct{}
@@ -45,6 +67,9 @@ func (jsonViews[S]) Decode(view []byte) (state S, err error) {
 type jsonOperations[O any] struct{}
 
 func (jsonOperations[O]) Encode(op O) (string, []byte, error) {
+	if v := reflect.ValueOf(op); v.Kind() == reflect.Pointer && v.IsNil() {
+		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("a nil %v", v.Type()), Want: "a value"}
+	}
 	body, err := json.Marshal(op)
 	return "", body, err
 }
@@ -63,11 +88,14 @@ func (jsonOperations[O]) Decode(kind string, body []byte) (op O, err error) {
 // pointers. What is wrong with the map, [Register] reports.
 func Kinds[O any](examples map[string]O) OperationCodec[O] {
 	k := &kinds[O]{types: make(map[string]reflect.Type), names: make(map[reflect.Type]string)}
-	for kind, example := range examples {
+	for _, kind := range slices.Sorted(maps.Keys(examples)) {
+		example := examples[kind]
 		t := reflect.TypeOf(example)
-		switch {
-		case kind == "" || len(kind) > store.MaxKind:
-			k.wrong = &InvalidError{Field: "kind", Got: fmt.Sprintf("%d bytes", len(kind)), Want: fmt.Sprintf("1 to %d bytes", store.MaxKind)}
+		switch err := store.CheckKind(kind); {
+		case err != nil:
+			k.wrong = err
+		case kind == "":
+			k.wrong = &InvalidError{Field: "kind", Got: "0 bytes", Want: fmt.Sprintf("1 to %d bytes", store.MaxKind)}
 		case t == nil:
 			k.wrong = &InvalidError{Field: "kind " + kind, Got: "nil", Want: "a value of its type"}
 		case k.names[t] != "":
@@ -93,6 +121,9 @@ func (k *kinds[O]) check() error { return k.wrong }
 func (k *kinds[O]) Encode(op O) (string, []byte, error) {
 	t := reflect.TypeOf(op)
 	kind, ok := k.names[t]
+	if ok && t.Kind() == reflect.Pointer && reflect.ValueOf(op).IsNil() {
+		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("a nil %v", t), Want: "a value"}
+	}
 	if !ok {
 		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("type %v", t), Want: "a type that Kinds names"}
 	}

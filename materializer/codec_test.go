@@ -37,6 +37,10 @@ func TestKinds(t *testing.T) {
 		t.Errorf("got %+v and %+v, want a and nothing", a, b)
 	}
 
+	if op, err := codec.Decode("renamed", []byte(`null`)); err != nil || op.(*renamed) == nil {
+		t.Errorf("decoded null: got %#v, %v, want a pointer to something", op, err)
+	}
+
 	for _, op := range []event{unknown{}, nil} {
 		_, _, err := codec.Encode(op)
 		wantErr(t, err, materializer.ErrInvalid)
@@ -159,10 +163,16 @@ func TestEmptyView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := spec()
 		s.Views = emptyViews{}
-		r := newRig(t, memory.New(nil), materializer.Config{}, s).start()
+		st := newTap(memory.New(nil))
+		r := newRig(t, st, materializer.Config{}, s).start()
 		for range 2 {
 			if _, err := r.texts.Get(t.Context(), "a", materializer.AtLeast(r.append("a", "x"))); err != nil {
 				t.Error(err)
+			}
+		}
+		for _, c := range st.commitsOf("a") {
+			if c.View == nil {
+				t.Errorf("commit at %d without a view", c.Applied)
 			}
 		}
 		r.halt()

@@ -82,9 +82,13 @@ type collection struct {
 	paused atomic.Bool
 }
 
+// registerPatience is how long Register waits for another process that writes.
+const registerPatience = 10 * time.Second
+
 // Register adds a collection to a materializer, before its Run, and to its
 // store, if it is not there. Errors: [ErrInvalid] for what the spec lacks,
-// [ErrVersion], [ErrStarted], and those of the store.
+// [ErrVersion], [ErrStarted], [ErrBusy] if another process keeps the store from
+// being written for 10 s, and those of the store.
 func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], error) {
 	if err := store.CheckCollection(spec.Name); err != nil {
 		return nil, err
@@ -103,6 +107,9 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 				Want:  "Spec.Operations, for example Kinds",
 			}
 		}
+		if err := checkJSON("operations of "+spec.Name, reflect.TypeFor[O]()); err != nil {
+			return nil, err
+		}
 		spec.Operations = jsonOperations[O]{}
 	}
 	if checked, ok := spec.Operations.(interface{ check() error }); ok {
@@ -111,6 +118,9 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 		}
 	}
 	if spec.Views == nil {
+		if err := checkJSON("state of "+spec.Name, reflect.TypeFor[S]()); err != nil {
+			return nil, err
+		}
 		spec.Views = jsonViews[S]{}
 	}
 	if spec.TimeLimit == 0 {
@@ -123,7 +133,9 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	if err := m.addable(spec.Name); err != nil {
 		return nil, err // before the store keeps the name
 	}
-	if err := m.st.Register(context.Background(), spec.Name, spec.Version); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), registerPatience)
+	defer cancel()
+	if err := m.st.Register(ctx, spec.Name, spec.Version); err != nil {
 		return nil, err
 	}
 	err := m.add(&collection{

@@ -143,6 +143,31 @@ func TestStoreErrorsDuringARun(t *testing.T) {
 	}
 }
 
+// While the store keeps failing, runs back off, and the documents of a run that
+// went well are not held up for long after.
+func TestStoreErrorsBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newTap(memory.New(nil))
+		r := newRig(t, st, materializer.Config{Workers: 1}, spec())
+		r.append("a", "x")
+		start, failed := time.Now(), 0
+		st.onPoint(func(p string) error {
+			if p != atCommit || time.Since(start) > 5*time.Minute || failed >= 1000 {
+				return nil
+			}
+			failed++
+			return store.ErrFull
+		})
+		r.start()
+		time.Sleep(5*time.Minute + 11*time.Second)
+		settle()
+		r.wantClean()
+		if failed > 500 {
+			t.Errorf("%d runs in 5 minutes, want far fewer", failed)
+		}
+	})
+}
+
 // A commit that is in doubt and was stored: who waits for the view gets it.
 func TestCommitInDoubtThatWasStored(t *testing.T) {
 	for _, last := range []string{"x", "!permanent"} {

@@ -14,7 +14,7 @@
 //     full queue, nor a panic of a fold loses any.
 //   - Late operations count: an operation that arrives while its document is
 //     being folded sends it round again.
-//   - Exclusive: no two folds of one document run at once.
+//   - Exclusive: no two workers fold one document at once.
 //   - Fresh when asked: a read with [AtLeast] waits until the view contains what
 //     the token covers.
 //   - Isolated: a document whose fold fails backs off, and is parked if it keeps

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// FoldError says at which operation of which document a fold failed. It unwraps
-// to what the fold returned, or to a [*PanicError].
+// FoldError says at which operation of which document a fold failed. That of
+// [Collection.Latest] unwraps to what the fold returned, or to a [*PanicError].
+// That of a parked document comes from the store, and has only the text.
 type FoldError struct {
 	Collection, Document string
 	// Seq is the operation at which the fold failed.
@@ -16,11 +17,13 @@ type FoldError struct {
 	// Attempt counts the runs that failed there, from 1; 0 if it was not a run of
 	// the pool.
 	Attempt int
-	Err     error
+	// Stack is the stack of a panic, if Err is not a [*PanicError] that has it.
+	Stack string
+	Err   error
 }
 
 func (e *FoldError) Error() string {
-	return fmt.Sprintf("refold: fold of %s at seq %d: %v", Key{Collection: e.Collection, ID: e.Document}, e.Seq, e.Err)
+	return fmt.Sprintf("fold of %s at seq %d: %v", Key{Collection: e.Collection, ID: e.Document}, e.Seq, e.Err)
 }
 
 func (e *FoldError) Unwrap() error { return e.Err }
@@ -58,7 +61,7 @@ func (e *retryError) Unwrap() error { return e.error }
 // permanent reports whether trying again is of no use.
 func permanent(err error) bool {
 	_, marked := errors.AsType[*permanentError](err)
-	return marked || errors.Is(err, ErrUnknownKind) || errors.Is(err, ErrMissing)
+	return marked || errors.Is(err, ErrUnknownKind) || errors.Is(err, ErrDamaged)
 }
 
 // StuckError says which documents were still being folded when the grace was

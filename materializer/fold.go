@@ -146,8 +146,8 @@ func (r *foldRun) mayGoOn(ctx context.Context) error {
 // check returns an error if the operation at i is not the one that comes next.
 func (r *foldRun) check(i int) error {
 	want := r.applied + int64(i) + 1
-	if got := r.ops[i].Seq; got != want {
-		return fmt.Errorf("%w: seq %d comes where %d should be", ErrMissing, got, want)
+	if r.ops[i].Seq != want {
+		return fmt.Errorf("%w: operation %d is missing", ErrDamaged, want)
 	}
 	return nil
 }

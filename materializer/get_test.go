@@ -142,7 +142,7 @@ func TestAtLeastOfAParkedDocument(t *testing.T) {
 		start := time.Now()
 		v, err := r.texts.Get(t.Context(), "a", materializer.AtLeast(bad))
 		wantErr(t, err, materializer.ErrParked)
-		if want := "refold: document is parked: texts/a at seq 2: wrapped: planted failure"; err == nil || err.Error() != want {
+		if want := "refold: document is parked: fold of texts/a at seq 2: wrapped: planted failure"; err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 		if v.State.String() != "x" || v.Applied != 1 || v.Head != 2 || !v.Parked {

@@ -102,6 +102,17 @@ type rig struct {
 // newRig makes a rig that is checked at the end of the test.
 func newRig(t testing.TB, st store.Backend, cfg materializer.Config, spec textSpec) *rig {
 	t.Helper()
+	r := newDamagedRig(t, st, cfg, spec)
+	t.Cleanup(func() {
+		r.halt()
+		r.wantConsistent()
+	})
+	return r
+}
+
+// newDamagedRig makes a rig over a store that will not stand the check.
+func newDamagedRig(t testing.TB, st store.Backend, cfg materializer.Config, spec textSpec) *rig {
+	t.Helper()
 	m, err := materializer.New(st, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -110,12 +121,7 @@ func newRig(t testing.TB, st store.Backend, cfg materializer.Config, spec textSp
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, st: st, m: m, texts: texts}
-	t.Cleanup(func() {
-		r.halt()
-		r.wantConsistent()
-	})
-	return r
+	return &rig{t: t, st: st, m: m, texts: texts}
 }
 
 // start runs the materializer until halt, or the end of the test.

@@ -94,8 +94,11 @@ func (h *hand) last(doc *store.Document) *store.Failure {
 
 func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
 	r := &it.run
-	if len(r.ops) == 0 {
-		return folded{err: fmt.Errorf("%w: seq %d", ErrMissing, r.applied+1)}
+	switch {
+	case r.applied > 0 && r.view == nil && !it.doc.Deleted:
+		return folded{err: fmt.Errorf("%w: its view is missing", ErrDamaged)}
+	case len(r.ops) == 0:
+		return folded{err: fmt.Errorf("%w: operation %d is missing", ErrDamaged, r.applied+1)}
 	}
 	c := e.collection(r.key.Collection)
 	r.limit = worker.StartLimit(c.timeLimit)

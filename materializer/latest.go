@@ -50,7 +50,7 @@ func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], erro
 func (c *Collection[S, O]) step(view *View[S], op store.Operation) error {
 	err := worker.Guard(func() error {
 		if op.Seq != view.Applied+1 {
-			return fmt.Errorf("%w: seq %d comes where %d should be", ErrMissing, op.Seq, view.Applied+1)
+			return fmt.Errorf("%w: operation %d is missing", ErrDamaged, view.Applied+1)
 		}
 		return c.apply(&view.State, &view.Deleted, view.ID, &op)
 	})

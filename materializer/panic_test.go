@@ -42,8 +42,7 @@ func TestW1_PanicKillsNoWorkerAndPoisonsNoDocument(t *testing.T) {
 					r.wantView(id, "x", 1, 1)
 				}
 				r.wantView("bad", "one two", 2, 4)
-				r.wantParked("bad", 3, 5, c.record)
-				if stack := r.load("bad").Failure.Stack; !strings.Contains(stack, c.frame) || c.frame == "" && stack != "" {
+				if stack := r.wantParked("bad", 3, 5, c.record).Stack; !strings.Contains(stack, c.frame) || c.frame == "" && stack != "" {
 					t.Errorf("recorded stack %q, want %q in it", stack, c.frame)
 				}
 

@@ -50,11 +50,7 @@ func (c *Collection[S, O]) Resume(ctx context.Context, ids ...string) (int, erro
 	for i, id := range ids {
 		keys[i] = c.key(id)
 	}
-	n, err := c.m.st.Resume(ctx, keys)
-	if err == nil {
-		c.m.appended.Publish(keys...)
-	}
-	return n, err
+	return c.m.st.Resume(ctx, keys)
 }
 
 // resumeAtOnce is how many documents ResumeAll resumes in one transaction.
@@ -97,11 +93,7 @@ func (c *Collection[S, O]) Discard(ctx context.Context, id string, seq int64, by
 	if err := store.CheckKey(key); err != nil {
 		return err
 	}
-	err := c.m.st.Discard(ctx, store.Discard{Key: key, Seq: seq, By: by, Why: why})
-	if err == nil {
-		c.m.appended.Publish(key)
-	}
-	return err
+	return c.m.st.Discard(ctx, store.Discard{Key: key, Seq: seq, By: by, Why: why})
 }
 
 // DiscardedOperation is the record of an operation that every fold passes over.

@@ -35,7 +35,8 @@ type ReadOption struct{ atLeast Token }
 
 // AtLeast makes a read wait until the view contains all operations of the
 // document that the token covers. It does not wait for a parked document: then
-// the last good view comes with [ErrParked], unless it contains them.
+// the last good view comes with [ErrParked] and a [*FoldError], unless it contains
+// them.
 func AtLeast(token Token) ReadOption { return ReadOption{atLeast: token} }
 
 // Get returns the stored view of a document. With [AtLeast] it waits for it;
@@ -129,7 +130,11 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 	case doc.Head < seq:
 		return false, m.gone(ctx, doc.Key)
 	case doc.Parked():
-		*parked = fmt.Errorf("%w: %s at seq %d: %s", ErrParked, doc.Key, doc.Failure.Seq, doc.Failure.Error)
+		f := doc.Failure
+		*parked = fmt.Errorf("%w: %w", ErrParked, &FoldError{
+			Collection: doc.Key.Collection, Document: doc.Key.ID,
+			Seq: f.Seq, Attempt: f.Attempts, Stack: f.Stack, Err: errors.New(f.Error),
+		})
 		return true, nil
 	}
 	m.nudge(doc.Key)

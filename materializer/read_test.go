@@ -84,7 +84,7 @@ func TestLatestWithAFoldThatFails(t *testing.T) {
 				if fold.Collection != "texts" || fold.Document != "a" || fold.Seq != 3 || fold.Attempt != 0 {
 					t.Errorf("got %+v, want texts/a at 3", fold)
 				}
-				if want := "refold: fold of texts/a at seq 3: " + c.says; err.Error() != want {
+				if want := "fold of texts/a at seq 3: " + c.says; err.Error() != want {
 					t.Errorf("error %q, want %q", err, want)
 				}
 				if v.State.String() != "one two" || v.Applied != 2 || v.Head != 4 {

@@ -245,3 +245,53 @@ func TestNegativeTimeLimitIsNone(t *testing.T) {
 		r.wantClean()
 	})
 }
+
+// What a fold did before it failed is kept, even if there is no time left to
+// fold it again within the limit.
+func TestFailureAtTheTimeLimitKeepsThePrefix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := specOf(func(s text, op operation) (text, error) {
+			time.Sleep(time.Second)
+			return fold(s, op)
+		})
+		s.TimeLimit = 3500 * time.Millisecond
+		r := newRig(t, memory.New(nil), materializer.Config{}, s).start()
+		r.append("a", "one", "two", "three", "!permanent")
+		time.Sleep(time.Minute)
+		settle()
+		r.wantView("a", "one two three", 3, 4)
+		r.wantParked("a", 4, 1, errPlanted.Error())
+	})
+}
+
+// A delay that has no room in memory is kept to all the same: the store has it.
+func TestDelayWithoutRoomInMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried attempts
+		r := newRig(t, memory.New(nil), materializer.Config{Workers: 1, Queue: 1}, specOf(func(s text, op operation) (text, error) {
+			tried.note()
+			if time.Since(tried.times[0]) < time.Hour {
+				return s, materializer.RetryAfter(time.Hour, errPlanted)
+			}
+			return fold(s, op)
+		})).start()
+		for _, id := range []string{"a", "b"} {
+			r.append(id, "x")
+			settle()
+		}
+		time.Sleep(time.Minute)
+		for _, id := range []string{"a", "b"} {
+			r.append(id, "y")
+			settle()
+		}
+		tried.mu.Lock()
+		got := len(tried.times)
+		tried.mu.Unlock()
+		if got != 2 {
+			t.Errorf("tried %d times in the first minutes, want each document once", got)
+		}
+		time.Sleep(time.Hour)
+		settle()
+		r.wantClean()
+	})
+}

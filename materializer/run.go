@@ -65,6 +65,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	e := newEngine(m, fail)
+	defer m.st.Listen(store.Listener{Dirty: func(keys []store.Key) { m.appended.Publish(keys...) }})()
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
 		Runnable: e.runnable,

@@ -157,7 +157,8 @@ func readAll(ctx context.Context, t *testing.T, c *materializer.Collection[text,
 				return
 			}
 		}
-		time.Sleep(time.Millisecond)
+		// Without a rest the readers take all there is of a single CPU.
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -79,12 +79,14 @@ var (
 var (
 	// ErrTimeLimit means that one run of one document took longer than it may.
 	ErrTimeLimit = worker.ErrTimeLimit
+	// ErrGoexit means that a fold ended its goroutine, as FailNow of a test does.
+	ErrGoexit = worker.ErrGoexit
+	// ErrDamaged means that the store does not have what it must have of a document.
+	// It parks the document.
+	ErrDamaged = errors.New("refold: store is damaged")
 	// ErrUnknownKind means that an operation's kind is not one of the codec's. It
 	// parks the document: an operation is never skipped.
 	ErrUnknownKind = errors.New("refold: unknown kind of operation")
-	// ErrMissing means that the store lacks an operation that it should have. It
-	// parks the document: what comes after cannot be folded.
-	ErrMissing = errors.New("refold: an operation is missing in the store")
 )
 
 // Causes of the end of a context.

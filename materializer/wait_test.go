@@ -72,6 +72,30 @@ func TestWaitIsForTheTokenOnly(t *testing.T) {
 	})
 }
 
+// A document that is done between being listed and being looked at says nothing
+// of those behind it.
+func TestWaitWhileTheListGetsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newTap(memory.New(nil))
+		r := newRig(t, st, materializer.Config{}, spec())
+		for _, id := range []string{"a", "b", "c"} {
+			r.append(id, "x")
+		}
+		st.on(atLoad, func() error { return r.commitRaw("a", 1) })
+		done := make(chan error, 1)
+		go func() { done <- r.m.Wait(t.Context(), r.end()) }()
+		settle()
+		select {
+		case err := <-done:
+			t.Errorf("returned %v with b and c dirty", err)
+		default:
+		}
+		r.start()
+		settle()
+		r.wantClean()
+	})
+}
+
 // Waiting for a collection is not waiting for the others.
 func TestWaitForACollection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/refold-go/refold/store"
@@ -59,17 +60,23 @@ func (ws *waits) notify(k store.Key) {
 // await waits until look says that it has seen enough, or fails. It looks at
 // once, and again each time the document's view may have changed.
 func (m *Materializer) await(ctx context.Context, k store.Key, look func() (enough bool, err error)) error {
+	if enough, err := look(); enough || err != nil {
+		return err // most reads need not wait
+	}
 	w := m.waits.add(k)
 	defer m.waits.remove(k, w)
-	var elsewhere func()
+	watching := false
 	for {
 		enough, err := look()
 		if enough || err != nil {
 			return err
 		}
-		if elsewhere == nil {
-			elsewhere = m.watchElsewhere(ctx, w)
-			defer elsewhere()
+		if ctx.Value(inUpdate{m}) != nil {
+			return fmt.Errorf("refold: waiting for %s: %w", k, ErrNested)
+		}
+		if !watching {
+			watching = true
+			defer m.hear(ctx, k, w)()
 		}
 		select {
 		case <-w.wake:
@@ -81,16 +88,31 @@ func (m *Materializer) await(ctx context.Context, k store.Key, look func() (enou
 	}
 }
 
-// watchElsewhere wakes w when another process may have committed, in a process
-// that does not make the views itself. The function it returns ends that.
-func (m *Materializer) watchElsewhere(ctx context.Context, w *wait) (stop func()) {
-	f, ok := m.st.(store.Follower)
-	if !ok || m.running.Load() {
+// hear wakes w when somebody else than this materializer may have committed the
+// document, if this one does not make views itself: another materializer over the
+// same store, or another process. It wakes at least once, since that may have
+// happened before. The function it returns ends it.
+func (m *Materializer) hear(ctx context.Context, k store.Key, w *wait) (stop func()) {
+	if m.running.Load() {
 		return func() {}
+	}
+	deaf := m.st.Listen(store.Listener{
+		Committed: func(keys []store.Key) {
+			if slices.Contains(keys, k) {
+				w.notify()
+			}
+		},
+		Closed: w.notify,
+	})
+	w.notify()
+	f, ok := m.st.(store.Follower)
+	if !ok {
+		return deaf
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var g sync.WaitGroup
 	g.Go(func() {
+		defer w.notify()
 		for seen := uint64(0); ; {
 			next, err := f.Follow(ctx, seen)
 			if err != nil {
@@ -101,6 +123,7 @@ func (m *Materializer) watchElsewhere(ctx context.Context, w *wait) (stop func()
 		}
 	})
 	return func() {
+		deaf()
 		cancel()
 		g.Wait()
 	}

@@ -51,6 +51,10 @@ func CheckKey(k Key) error {
 	return checkText("document id", k.ID, 1, MaxDocumentID)
 }
 
+// CheckKind returns an [InvalidError] unless the kind is at most 128 bytes of valid
+// UTF-8 without NUL.
+func CheckKind(kind string) error { return checkText("kind", kind, 0, MaxKind) }
+
 // CheckVersion returns an [InvalidError] unless the version is 1 to 2,147,483,647.
 func CheckVersion(version int) error {
 	if version < 1 || version > math.MaxInt32 {

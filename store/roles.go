@@ -15,6 +15,7 @@ type Backend interface {
 	Resolver
 	Claimer
 	Parking
+	Announcer
 	Pauser
 	Censor
 	Eraser
@@ -171,9 +172,8 @@ type Eraser interface {
 	Drop(ctx context.Context, collection string) error
 }
 
-// Follower is the role of a store in which documents can become dirty without a
-// call of Append on this handle: by another process, another connection, or a
-// transaction of the application.
+// Follower is the role of a store in which documents can become dirty without
+// this handle announcing it: by another process, or another connection.
 type Follower interface {
 	// Follow waits until something may have been appended so, and returns a
 	// number to pass to the next call. It returns at once if that has happened
@@ -199,8 +199,8 @@ type Transactor interface {
 	// the connection syncs as much as the store's options promise, is checked
 	// first: [ErrInvalid] if not. An append that is refused leaves the transaction
 	// as it was. The entries are stored when tx commits; the token is void if it
-	// does not. ctx must be the one that fn was given, if tx
-	// is that of Update.
+	// does not. ctx must be the one that fn was given, if tx is
+	// that of Update: then the documents are announced when it has committed.
 	AppendTx(ctx context.Context, tx *sql.Tx, appends []Append) (Appended, error)
 }
 

@@ -10,43 +10,29 @@ import (
 	"github.com/refold-go/refold/store/sqlite"
 )
 
-type Change struct {
-	Item string
-	Add  int
-}
-
-func fold(list map[string]int, op materializer.Operation[Change]) (map[string]int, error) {
-	if list == nil {
-		list = map[string]int{}
-	}
-	list[op.Body.Item] += op.Body.Add
-	return list, nil
+func fold(list []string, op materializer.Operation[string]) ([]string, error) {
+	return append(list, op.Body), nil
 }
 
 func main() {
-	st, err := sqlite.Open("shopping.db", nil)
-	check(err)
-	m, err := materializer.New(st, materializer.Config{})
-	check(err)
-	lists, err := materializer.Register(m, materializer.Spec[map[string]int, Change]{Name: "lists", Version: 1, Fold: fold})
-	check(err)
 	ctx, stop := context.WithCancel(context.Background())
+	st := must(sqlite.Open("shopping.db", nil))
+	m := must(materializer.New(st, materializer.Config{}))
+	lists := must(materializer.Register(m, materializer.Spec[[]string, string]{Name: "lists", Version: 1, Fold: fold}))
 	ended := make(chan error)
 	go func() { ended <- m.Run(ctx) }()
 
-	token, err := lists.Append(ctx, "monday", Change{"bread", 2}, Change{"milk", 1}) // durable when it returns
-	check(err)
-	list, err := lists.Get(ctx, "monday", materializer.AtLeast(token)) // read your writes
-	check(err)
+	token := must(lists.Append(ctx, "monday", "bread", "milk"))         // durable when it returns
+	list := must(lists.Get(ctx, "monday", materializer.AtLeast(token))) // read your writes
 	fmt.Println(list.State, "after", list.Applied, "operations")
 
 	stop()
-	check(<-ended)
-	check(st.Close())
+	fmt.Println("stopped:", <-ended, st.Close())
 }
 
-func check(err error) {
+func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return v
 }

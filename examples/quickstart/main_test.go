@@ -17,6 +17,8 @@ func Example() {
 	main()
 	main() // the list is still there
 	// Output:
-	// map[bread:2 milk:1] after 2 operations
-	// map[bread:4 milk:2] after 4 operations
+	// [bread milk] after 2 operations
+	// stopped: <nil> <nil>
+	// [bread milk bread milk] after 4 operations
+	// stopped: <nil> <nil>
 }

@@ -14,6 +14,14 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 	if err := store.CheckAppends(appends, s.maxBody); err != nil {
 		return store.Appended{}, err
 	}
+	result, err := s.append(ctx, appends)
+	if err == nil {
+		s.listeners.Appended(appends, result)
+	}
+	return result, err
+}
+
+func (s *Store) append(ctx context.Context, appends []store.Append) (store.Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {

@@ -13,6 +13,14 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := store.CheckCommits(commits); err != nil {
 		return nil, err
 	}
+	outcomes, err := s.commit(ctx, commits)
+	if err == nil {
+		s.listeners.Committed(commits, outcomes)
+	}
+	return outcomes, err
+}
+
+func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {

@@ -30,6 +30,7 @@ type Options struct {
 type Store struct {
 	maxBody     int
 	incarnation store.Incarnation
+	listeners   store.Listeners
 
 	// mu guards the following fields and all that they lead to. It is never held
 	// while a caller has an element of a stream.
@@ -106,11 +107,18 @@ func New(o *Options) *Store {
 // Close waits for the calls in hand and ends the store; its content is gone.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	first := !s.closed
 	s.closed = true
 	s.collections = nil
+	s.mu.Unlock()
+	if first {
+		s.listeners.Closed()
+	}
 	return nil
 }
+
+// Listen implements [store.Announcer].
+func (s *Store) Listen(l store.Listener) (stop func()) { return s.listeners.Listen(l) }
 
 // Register implements [store.Registrar].
 func (s *Store) Register(ctx context.Context, name string, version int) error {

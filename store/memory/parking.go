@@ -13,16 +13,21 @@ import (
 
 // Resume implements [store.Parking].
 func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
+	resumed, err := s.resume(ctx, keys)
+	s.listeners.Dirty(resumed)
+	return len(resumed), err
+}
+
+func (s *Store) resume(ctx context.Context, keys []store.Key) (resumed []store.Key, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	resumed := 0
 	for _, k := range keys {
 		if d := s.documentLocked(k); d != nil && d.parked() {
 			s.resumeLocked(d)
-			resumed++
+			resumed = append(resumed, k)
 		}
 	}
 	return resumed, nil
@@ -44,21 +49,29 @@ func (s *Store) Discard(ctx context.Context, discard store.Discard) error {
 	if err := store.CheckDiscard(&discard); err != nil {
 		return err
 	}
+	resumed, err := s.discard(ctx, discard)
+	if resumed {
+		s.listeners.Dirty([]store.Key{discard.Key})
+	}
+	return err
+}
+
+func (s *Store) discard(ctx context.Context, discard store.Discard) (resumed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return err
+		return false, err
 	}
 	d := s.documentLocked(discard.Key)
 	if discard.Seq < 1 || discard.Seq > d.head() {
-		return fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
+		return false, fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
 	}
 	op := &d.operations[discard.Seq-1]
 	switch {
 	case op.Discarded:
-		return nil
+		return false, nil
 	case discard.Seq <= d.applied:
-		return &store.InvalidError{
+		return false, &store.InvalidError{
 			Field: "discard of " + discard.Key.String(),
 			Got:   fmt.Sprintf("operation %d", discard.Seq),
 			Want:  fmt.Sprintf("one that the view lacks, above %d", d.applied),
@@ -73,8 +86,9 @@ func (s *Store) Discard(ctx context.Context, discard store.Discard) error {
 	d.discards = slices.Insert(d.discards, i, discard)
 	if d.parked() && d.failure.Seq == discard.Seq {
 		s.resumeLocked(d)
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // Discards implements [store.Parking]. It looks at all documents of the

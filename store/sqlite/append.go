@@ -17,6 +17,7 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 	if err := s.submit(ctx, newRequest(w, s.options.Sync == SyncFull, appendSize(appends))); err != nil {
 		return store.Appended{}, err
 	}
+	s.listeners.Appended(appends, w.result)
 	return w.result, nil
 }
 

@@ -17,6 +17,9 @@ import (
 // only be rolled back; after every other error it is as it was before the call.
 // One connection can have one call at a time.
 func (s *Store) AppendTx(ctx context.Context, tx *sql.Tx, appends []store.Append) (store.Appended, error) {
+	if tx == nil {
+		return store.Appended{}, &store.InvalidError{Field: "transaction", Got: "nil", Want: "one of this database"}
+	}
 	if err := store.CheckAppends(appends, s.options.MaxBody); err != nil {
 		return store.Appended{}, err
 	}
@@ -31,10 +34,13 @@ func (s *Store) AppendTx(ctx context.Context, tx *sql.Tx, appends []store.Append
 		return store.Appended{}, withdrawn(ctx)
 	}
 	r := &txRunner{ctx: context.WithoutCancel(ctx), tx: tx}
-	if u := s.updating(ctx); u == nil || u.tx != tx {
+	u := s.updating(ctx)
+	if u == nil || u.tx != tx {
 		if err := s.checkForeign(r); err != nil {
 			return store.Appended{}, err
 		}
+		u = nil
+		s.writer.stray.Store(true)
 	}
 	restore, err := r.secureDelete()
 	if err != nil {
@@ -55,6 +61,11 @@ func (s *Store) AppendTx(ctx context.Context, tx *sql.Tx, appends []store.Append
 	}
 	if err := r.run("RELEASE refold_append"); err != nil {
 		return store.Appended{}, classify(err)
+	}
+	if u != nil {
+		u.mu.Lock()
+		u.dirty = append(u.dirty, store.AppendedKeys(appends, w.result)...)
+		u.mu.Unlock()
 	}
 	return w.result, nil
 }

@@ -23,6 +23,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
 		return nil, err
 	}
+	s.listeners.Committed(commits, w.outcomes)
 	return w.outcomes, nil
 }
 
@@ -92,15 +93,12 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		return store.Stale, nil
 	}
 	outcome, dirty, sincePosition, sinceTime := store.Done, int64(0), int64(0), int64(0)
+	var err error
 	if g.head > c.Applied {
-		row, err := t.run.one(getPlace, g.document, c.Applied+1)
-		if err != nil {
+		if sincePosition, sinceTime, err = g.since(t, c.Applied+1); err != nil {
 			return 0, err
 		}
-		if row == nil {
-			return 0, &statementError{"committing " + c.Key.String(), fmt.Errorf("operation %d is missing", c.Applied+1)}
-		}
-		outcome, dirty, sincePosition, sinceTime = store.StillDirty, 1, integer(row[0]), integer(row[1])
+		outcome, dirty = store.StillDirty, 1
 	}
 	var attempts, notBefore, parked int64
 	f := c.Failure
@@ -110,7 +108,7 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 			notBefore = t.now + int64(f.Delay)
 		}
 	}
-	err := t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
+	err = t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
 		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted))
 	if err != nil {
 		return 0, err
@@ -139,6 +137,23 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		err = t.run.exec(dropFailure, g.generation, g.document)
 	}
 	return outcome, err
+}
+
+// since returns the place of an operation that the document has. If the file is
+// damaged and has it not, it is the place of the next one, or of the last: that
+// the document is dirty has to be recorded all the same.
+func (g *guarded) since(t *transaction, seq int64) (position, at int64, err error) {
+	row, err := t.run.one(nextPlace, g.document, seq)
+	if err != nil {
+		return 0, 0, err
+	}
+	if row != nil {
+		return integer(row[0]), integer(row[1]), nil
+	}
+	if row, err = t.run.one(lastPlace, g.document); err != nil || row == nil {
+		return 0, 0, err
+	}
+	return integer(row[0]), t.now, nil
 }
 
 // cut shortens the text of a failure to what is kept, between characters.

@@ -14,10 +14,18 @@ func (s *Store) Discard(ctx context.Context, d store.Discard) error {
 	if err := store.CheckDiscard(&d); err != nil {
 		return err
 	}
-	return s.submit(ctx, newRequest(&discardWork{d}, true, 100+len(d.By)+len(d.Why)))
+	w := &discardWork{Discard: d}
+	err := s.submit(ctx, newRequest(w, true, 100+len(d.By)+len(d.Why)))
+	if err == nil && w.resumed {
+		s.listeners.Dirty([]store.Key{d.Key})
+	}
+	return err
 }
 
-type discardWork struct{ store.Discard }
+type discardWork struct {
+	store.Discard
+	resumed bool
+}
 
 func (w *discardWork) do(t *transaction) error {
 	in, document, applied, parked, err := w.find(t)
@@ -54,7 +62,7 @@ func (w *discardWork) do(t *transaction) error {
 	if err != nil || failure == nil || integer(failure[0]) != w.Seq {
 		return err
 	}
-	_, err = t.resume(in, document)
+	w.resumed, err = t.resume(in, document)
 	return err
 }
 

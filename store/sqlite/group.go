@@ -33,7 +33,11 @@ func (w *writer) runGroup(group []*request) {
 	}
 	w.log.Warn().Err(err).Int("requests", len(group)).Msg("refold: a transaction failed, trying its requests one by one")
 	for i, r := range group {
-		if err := w.begin(r.synced, always); err != nil {
+		switch err := w.begin(r.synced, func() bool { return !r.left.Load() }); {
+		case err == errNobody:
+			r.answer(err)
+			continue
+		case err != nil:
 			w.health.wrote(err)
 			r.answer(fmt.Errorf("refold: starting a transaction: %w", classify(err)))
 			continue
@@ -41,8 +45,6 @@ func (w *writer) runGroup(group []*request) {
 		w.runGroup(group[i : i+1])
 	}
 }
-
-func always() bool { return true }
 
 // attempt runs and commits a group. After an error nothing is stored, but for
 // [store.ErrInDoubt], and the transaction has ended.

@@ -22,16 +22,17 @@ func (s *Store) Resume(ctx context.Context, keys []store.Key) (int, error) {
 	if err := s.submit(ctx, newRequest(w, true, 100*len(keys))); err != nil {
 		return 0, err
 	}
-	return w.resumed, nil
+	s.listeners.Dirty(w.resumed)
+	return len(w.resumed), nil
 }
 
 type resumeWork struct {
 	keys    []store.Key
-	resumed int
+	resumed []store.Key
 }
 
 func (w *resumeWork) do(t *transaction) error {
-	w.resumed = 0
+	w.resumed = nil
 	for _, k := range w.keys {
 		in, err := t.collection(k.Collection)
 		if err != nil {
@@ -52,7 +53,7 @@ func (w *resumeWork) do(t *transaction) error {
 			return err
 		}
 		if resumed {
-			w.resumed++
+			w.resumed = append(w.resumed, k)
 		}
 	}
 	return nil

@@ -39,8 +39,11 @@ func resolvePath(path string) (full string, size int64, err error) {
 		return "", 0, fmt.Errorf("refold: path of the database: %w", err)
 	}
 	if full, err = filepath.EvalSymlinks(abs); errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(abs); lerr == nil {
+		switch info, lerr := os.Lstat(abs); {
+		case lerr == nil && info.Mode()&fs.ModeSymlink != 0:
 			return refuse(fmt.Sprintf("%q", path), "not a symbolic link to nothing")
+		case lerr == nil: // somebody has made it in between
+			return resolvePath(path)
 		}
 		folder, err := filepath.EvalSymlinks(filepath.Dir(abs))
 		if err != nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync/atomic"
 
 	"github.com/refold-go/refold/store"
@@ -35,6 +36,9 @@ type request struct {
 	size int
 
 	state atomic.Uint32
+	// left is set by a caller whose context ended when the request was taken: it
+	// waits for what becomes of it, and wants it no more if nothing has yet.
+	left atomic.Bool
 	// done is closed when err is set.
 	done chan struct{}
 	err  error
@@ -75,7 +79,11 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 		if s.withdraw(r) {
 			return withdrawn(ctx)
 		}
+		r.left.Store(true)
 		<-r.done
+		if errors.Is(r.err, errNobody) {
+			return withdrawn(ctx)
+		}
 	}
 	return r.err
 }

@@ -40,6 +40,8 @@ const (
 	putView
 	dropView
 	getPlace
+	nextPlace
+	lastPlace
 	putFailure
 	dropFailure
 	unparkFailure
@@ -129,7 +131,10 @@ var statements = [statementCount]struct{ what, sql string }{
 		INSERT INTO refold_views (generation, document, body) VALUES (?1, ?2, ?3)
 		ON CONFLICT (generation, document) DO UPDATE SET body = excluded.body`},
 	dropView: {"deleting a view", `DELETE FROM refold_views WHERE generation = ?1 AND document = ?2`},
-	getPlace: {"reading the place of an operation", `SELECT position, at, discarded FROM refold_operations WHERE document = ?1 AND seq = ?2`},
+	nextPlace: {"reading the place of an operation", `
+		SELECT position, at FROM refold_operations WHERE document = +?1 AND seq >= +?2 ORDER BY seq LIMIT 1`},
+	lastPlace: {"reading the place of an operation", `SELECT last FROM refold_documents WHERE id = ?1`},
+	getPlace:  {"reading the place of an operation", `SELECT position, at, discarded FROM refold_operations WHERE document = ?1 AND seq = ?2`},
 	putFailure: {"recording a failure", `
 		INSERT INTO refold_failures (generation, document, name, parked, seq, error, stack, first_at, last_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)

@@ -17,6 +17,8 @@ type Store struct {
 	log         zerolog.Logger
 	incarnation store.Incarnation
 
+	listeners store.Listeners
+
 	readers readers
 	writer  *writer
 	follow  *follow
@@ -54,6 +56,9 @@ func newStore(path string, o Options, log zerolog.Logger, c *writerConn) *Store 
 	return s
 }
 
+// Listen implements [store.Announcer].
+func (s *Store) Listen(l store.Listener) (stop func()) { return s.listeners.Listen(l) }
+
 // Close ends the store. Calls in hand are waited for, and what waits to be
 // written is written, unless another process holds the write lock: then it is
 // refused with [store.ErrClosed], like every later call. A stream in hand ends
@@ -68,6 +73,7 @@ func (s *Store) Close() error {
 func (s *Store) shut() error {
 	s.writer.queue.close()
 	close(s.closing)
+	s.listeners.Closed()
 	s.writer.queue.rouse()
 	<-s.writer.done
 	s.sweeping.Wait()

@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
+
+	"github.com/refold-go/refold/store"
 )
 
 // errLost means that the transaction of an Update ended before its function did.
@@ -20,6 +23,10 @@ type update struct {
 	tx     *sql.Tx
 	ended  atomic.Bool
 	parent *update // of another store, if one is nested in the other
+
+	// mu guards the following field.
+	mu    sync.Mutex
+	dirty []store.Key // what AppendTx made dirty, to be announced
 }
 
 // updating returns the Update of this store that ctx belongs to, nil if there is
@@ -42,6 +49,9 @@ func (s *Store) updating(ctx context.Context) *update {
 // read from the store, which does not show what the transaction has written.
 // After a panic of fn the transaction is rolled back and the panic goes on.
 func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	if fn == nil {
+		return &store.InvalidError{Field: "function of Update", Got: "nil", Want: "a function"}
+	}
 	r := newRequest(nil, true, 0)
 	r.lend = make(chan *sql.Tx, 1)
 	r.verdict = make(chan bool, 1)
@@ -68,6 +78,9 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx *sql
 	err := s.call(context.WithValue(context.WithoutCancel(ctx), updateKey{}, u), u, r, fn)
 	if err != nil {
 		return err
+	}
+	if r.err == nil {
+		s.listeners.Dirty(u.dirty)
 	}
 	return r.err
 }
@@ -106,8 +119,11 @@ func (w *writer) lend(r *request) {
 			return tx.Commit()
 		})
 		w.health.wrote(err)
-		// Who used AppendTx, or wrote to our tables, is not known here.
-		w.follow.bump()
+		if err == nil && w.stray.Swap(false) {
+			// Somebody appended in a transaction, perhaps in this one, without the context
+			// of its Update, so that it will not be announced.
+			w.follow.bump()
+		}
 	default:
 		tx.Rollback() // of a transaction that has ended it is an error
 		w.undo()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -27,6 +28,8 @@ type writer struct {
 	follow *follow
 	// health is told how writing goes.
 	health health
+	// stray is set by an AppendTx that does not know the Update that it belongs to.
+	stray atomic.Bool
 
 	// The following fields belong to the goroutine as long as it runs.
 

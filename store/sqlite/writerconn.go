@@ -60,6 +60,14 @@ func connectWriter(dsn string) (*writerConn, error) {
 // restore gives the connection its settings again, after others used it outside
 // of a transaction.
 func (c *writerConn) restore() error {
+	// A lock that was made exclusive is given back only by closing the connection.
+	if err := c.verify(map[string]driver.Value{"locking_mode": "normal"}); err != nil {
+		return err
+	}
+	if err := c.run("PRAGMA query_only = 0; PRAGMA foreign_keys = 0; " +
+		"PRAGMA ignore_check_constraints = 0; PRAGMA recursive_triggers = 0; PRAGMA defer_foreign_keys = 0"); err != nil {
+		return err
+	}
 	c.level = 0
 	if err := c.sync(SyncFull); err != nil {
 		return err
@@ -81,6 +89,7 @@ func (c *writerConn) setUp() error {
 		"wal_autocheckpoint": int64(checkpointPages),
 		"journal_size_limit": int64(logLimit),
 		"secure_delete":      int64(1),
+		"query_only":         int64(0),
 	})
 }
 

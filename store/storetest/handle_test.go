@@ -46,6 +46,8 @@ type handle struct {
 	mu       sync.RWMutex
 	closed   bool
 	releases []func()
+
+	listeners store.Listeners // of this handle's closing
 }
 
 var (
@@ -53,9 +55,20 @@ var (
 	_ store.Follower = (*handle)(nil)
 )
 
+// Listen passes on what is announced by any handle, which a listener must expect.
+func (h *handle) Listen(l store.Listener) (stop func()) {
+	closed := h.listeners.Listen(store.Listener{Closed: l.Closed})
+	l.Closed = nil
+	shared := h.shared.Listen(l)
+	return func() { closed(); shared() }
+}
+
 func (h *handle) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.closed {
+		h.listeners.Closed()
+	}
 	h.closed = true
 	for _, giveUp := range h.releases {
 		giveUp()

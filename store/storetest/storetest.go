@@ -64,6 +64,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"resolver", resolverChecks},
 		{"claimer", claimerChecks},
 		{"deleted", deletedChecks},
+		{"announcer", announcerChecks},
 		{"parking", parkingChecks},
 		{"discard", discardChecks},
 		{"pauser", pauserChecks},

@@ -189,11 +189,11 @@ var transactorChecks = []check{
 			f.Errorf("error is %v, want the context's cause", err)
 		}
 	}},
-	{"what is appended so is noticed", func(f *fixture) {
+	{"what is appended without the context of its Update is noticed by who follows", func(f *fixture) {
 		tr := f.transactor()
 		after := settle(f)
-		mustUpdate(f, tr, func(ctx context.Context, tx *sql.Tx) error {
-			mustAppendTx(f, tr, ctx, tx, key("a"))
+		mustUpdate(f, tr, func(_ context.Context, tx *sql.Tx) error {
+			mustAppendTx(f, tr, background, tx, key("a"))
 			return nil
 		})
 		mustFollow(f, after)

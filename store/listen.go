@@ -1,0 +1,122 @@
+package store
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Announcer is the role of telling, in the process, what a store has made
+// durable.
+type Announcer interface {
+	// Listen has the functions of l called until stop is called. They are called by
+	// whoever wrote, when what it wrote is durable and before its call returns: they
+	// must not block, and must not write to the store. They may be called for a
+	// moment longer when stop has returned. What somebody else writes to the same
+	// database is not announced; see [Follower]. After an error that is
+	// [ErrInDoubt] nothing is announced.
+	Listen(l Listener) (stop func())
+}
+
+// Listener has a function for each thing that is announced; nil ones are not
+// called. None may keep the slice that it gets.
+type Listener struct {
+	// Dirty gets the documents to which operations were added or that were
+	// resumed, but for parked ones.
+	Dirty func(keys []Key)
+	// Committed gets the documents of which the result of a run was stored.
+	Committed func(keys []Key)
+	// Closed is called when the store is being closed.
+	Closed func()
+}
+
+// Listeners is [Announcer] for backends. The zero value has no listener, and
+// costs the writers one atomic load.
+type Listeners struct {
+	now atomic.Pointer[[]*Listener]
+
+	// mu guards the changes of now, which is replaced, never changed in place.
+	mu sync.Mutex
+}
+
+// Listen implements [Announcer].
+func (ls *Listeners) Listen(l Listener) (stop func()) {
+	mine := &l
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	all := append(slices.Clone(ls.all()), mine)
+	ls.now.Store(&all)
+	return func() {
+		ls.mu.Lock()
+		defer ls.mu.Unlock()
+		rest := slices.DeleteFunc(slices.Clone(ls.all()), func(other *Listener) bool { return other == mine })
+		ls.now.Store(&rest)
+	}
+}
+
+func (ls *Listeners) all() []*Listener {
+	if all := ls.now.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// Appended announces what an append made dirty.
+func (ls *Listeners) Appended(appends []Append, appended Appended) {
+	if len(ls.all()) > 0 {
+		ls.Dirty(AppendedKeys(appends, appended))
+	}
+}
+
+// AppendedKeys returns the documents that an append made dirty, but for parked
+// ones: those to which it added an operation.
+func AppendedKeys(appends []Append, appended Appended) []Key {
+	keys := make([]Key, 0, len(appends))
+	for i := range appended.Documents {
+		d := &appended.Documents[i]
+		if !d.Parked && slices.ContainsFunc(d.Operations, func(p Placed) bool { return !p.Duplicate }) {
+			keys = append(keys, appends[i].Key)
+		}
+	}
+	return keys
+}
+
+// Dirty announces documents that are dirty and not parked.
+func (ls *Listeners) Dirty(keys []Key) {
+	if len(keys) == 0 {
+		return
+	}
+	for _, l := range ls.all() {
+		if l.Dirty != nil {
+			l.Dirty(keys)
+		}
+	}
+}
+
+// Committed announces the commits that were not stale.
+func (ls *Listeners) Committed(commits []Commit, outcomes []Outcome) {
+	all := ls.all()
+	if len(all) == 0 {
+		return
+	}
+	keys := make([]Key, 0, len(commits))
+	for i := range commits {
+		if outcomes[i] != Stale {
+			keys = append(keys, commits[i].Key)
+		}
+	}
+	for _, l := range all {
+		if l.Committed != nil && len(keys) > 0 {
+			l.Committed(keys)
+		}
+	}
+}
+
+// Closed announces that the store is being closed.
+func (ls *Listeners) Closed() {
+	for _, l := range ls.all() {
+		if l.Closed != nil {
+			l.Closed()
+		}
+	}
+}
