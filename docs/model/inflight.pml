@@ -162,10 +162,10 @@ inline delay(d) {
 	fi
 }
 
-#ifdef PARK_KEEPS_FLAG
-#define PARK_DROPS false
-#else
+#ifdef PARK_DROPS_FLAG
 #define PARK_DROPS true
+#else
+#define PARK_DROPS false
 #endif
 
 /* done gives a document back that was seen in state s. */
@@ -173,7 +173,6 @@ inline done(d, s, v) {
 	if
 	:: v == Park && (PARK_DROPS || s == Running) ->
 		state[d] = Idle                 /* running -> idle: park */
-		                                /* requeue -> idle: park */
 	:: v == Delay ->
 		delay(d)
 	:: v == Done && s != Requeue ->
@@ -182,6 +181,7 @@ inline done(d, s, v) {
 		push(d)                         /* requeue -> queued: done */
 		                                /* running -> queued: again */
 		                                /* requeue -> queued: again */
+		                                /* requeue -> queued: park */
 	fi;
 	poke = poke || WANTS_READ
 }
@@ -512,11 +512,6 @@ end:
 }
 
 #if PARKS > 0
-#ifdef RESUMED_IN_HAND
-#define MAY_RESUME(d) parked[d]
-#else
-#define MAY_RESUME(d) (parked[d] && state[d] == Idle)
-#endif
 inline resume(d) {
 	parked[d] = false; wait[d] = false; resuming[d] = true; SYNC;
 	printf("operator resumes %d\n", d)
@@ -525,10 +520,10 @@ inline resume(d) {
 proctype Operator() {
 end:
 	do
-	:: d_step { MAY_RESUME(0) -> resume(0) }
+	:: d_step { parked[0] -> resume(0) }
 	:: d_step { resuming[0] -> publish(0); resuming[0] = false; printf("operator announces 0\n") }
 #if DOCS > 1
-	:: d_step { MAY_RESUME(1) -> resume(1) }
+	:: d_step { parked[1] -> resume(1) }
 	:: d_step { resuming[1] -> publish(1); resuming[1] = false; printf("operator announces 1\n") }
 #endif
 	od

@@ -253,7 +253,7 @@ func (w *world) operatorStep(verb string, d int) bool {
 			}
 		}
 	}
-	if d < 0 || !w.docs[d].parked || verb != "resumes" && w.State(keys[d]) != dispatcher.Idle {
+	if d < 0 || !w.docs[d].parked {
 		return false
 	}
 	w.docs[d].parked, w.docs[d].notBefore = false, time.Time{}

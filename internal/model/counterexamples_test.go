@@ -24,9 +24,6 @@ const (
 type counterexample struct {
 	mutant string
 	limit  int // of the table; 2 if it is 0
-	// open is true if the code has this fault today, beside a sweep every 30 s that
-	// mends it.
-	open   bool
 	events string
 }
 
@@ -257,7 +254,7 @@ var counterexamples = []counterexample{
 		worker 1 gives back 0
 		rest
 	`},
-	{mutant: resumedInHand, open: true, events: `
+	{mutant: resumedInHand, events: `
 		producer 1 stores 0
 		producer 1 announces 0
 		listener subscribes
