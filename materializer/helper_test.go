@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
 )
 
 // word is the operation of the tests: it appends itself to the text.
@@ -93,6 +95,7 @@ func (h *hold) fold(s text, op operation) (text, error) {
 type rig struct {
 	t     testing.TB
 	st    store.Backend
+	mute  *muted // nil if st tells of others' appends by itself
 	m     *materializer.Materializer
 	texts *materializer.Collection[text, word]
 	stop  context.CancelCauseFunc
@@ -113,7 +116,14 @@ func newRig(t testing.TB, st store.Backend, cfg materializer.Config, spec textSp
 // newDamagedRig makes a rig over a store that will not stand the check.
 func newDamagedRig(t testing.TB, st store.Backend, cfg materializer.Config, spec textSpec) *rig {
 	t.Helper()
-	m, err := materializer.New(st, cfg)
+	var mute *muted
+	heard := st
+	switch st.(type) {
+	case *memory.Store, *tap:
+		mute = &muted{Backend: st}
+		heard = mute
+	}
+	m, err := materializer.New(heard, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +131,23 @@ func newDamagedRig(t testing.TB, st store.Backend, cfg materializer.Config, spec
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, st: st, m: m, texts: texts}
+	return &rig{t: t, st: st, mute: mute, m: m, texts: texts}
+}
+
+// muted is a store of which a materializer can be kept from hearing.
+type muted struct {
+	store.Backend
+	off atomic.Bool
+}
+
+func (s *muted) Listen(l store.Listener) (stop func()) {
+	dirty := l.Dirty
+	l.Dirty = func(keys []store.Key) {
+		if dirty != nil && !s.off.Load() {
+			dirty(keys)
+		}
+	}
+	return s.Backend.Listen(l)
 }
 
 // start runs the materializer until halt, or the end of the test.
@@ -178,6 +204,10 @@ func (r *rig) appendUnannounced(id string, texts ...string) materializer.Token {
 	entries := make([]store.Entry, len(texts))
 	for i, s := range texts {
 		entries[i].Body, _ = json.Marshal(word{s})
+	}
+	if r.mute != nil {
+		r.mute.off.Store(true)
+		defer r.mute.off.Store(false)
 	}
 	return r.appendRaw(id, entries...)
 }

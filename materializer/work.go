@@ -2,6 +2,8 @@ package materializer
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -18,18 +20,36 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 	h := newHand(tickets...)
 	e.begin(h)
 	defer e.end(h)
-	quick, slow := e.slow.split(h, e.unpaused(h))
+	quick, alone := e.slow.split(h, e.unpaused(h))
+	some := len(quick)+len(alone) > 0
 	err := e.rounds(ctx, h, quick)
-	for i := 0; i < len(slow) && err == nil && !h.long(); i++ {
+	if err != nil && len(quick) > 1 && perhapsOfOne(ctx, err) {
+		// A row or page that cannot be read: find out whose it is, so that the others
+		// are not held up by it.
+		alone, err = append(h.unsettled(quick), alone...), nil
+	}
+	for i := 0; i < len(alone) && err == nil && !h.long(); i++ {
 		e.giveBack(h)
-		err = e.rounds(ctx, h, slow[i:i+1])
+		one := alone[i : i+1]
+		if err = e.rounds(ctx, h, one); err != nil && perhapsOfOne(ctx, err) {
+			e.trouble(ctx, err, h, h.unsettled(one))
+			some, err = false, nil
+		}
 	}
 	if err != nil {
 		e.trouble(ctx, err, h, h.unsettled(all(len(tickets))))
-	} else if len(quick)+len(slow) > 0 {
+	} else if some {
 		e.troubles.Store(0)
 	}
 	return h.results
+}
+
+// perhapsOfOne reports whether an error of several documents may be the fault of
+// one of them.
+func perhapsOfOne(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !slices.ContainsFunc(
+		[]error{store.ErrClosed, store.ErrBusy, store.ErrFull, store.ErrInDoubt, ErrGraceOver},
+		func(target error) bool { return errors.Is(err, target) })
 }
 
 // unpaused settles the documents of paused collections: the store has them, and

@@ -172,7 +172,7 @@ inline delay(d) {
 inline done(d, s, v) {
 	if
 	:: v == Park && (PARK_DROPS || s == Running) ->
-		state[d] = Idle                 /* running -> idle: park */
+		state[d] = Idle                 /* running -> idle: done */
 	:: v == Delay ->
 		delay(d)
 	:: v == Done && s != Requeue ->
@@ -181,7 +181,7 @@ inline done(d, s, v) {
 		push(d)                         /* requeue -> queued: done */
 		                                /* running -> queued: again */
 		                                /* requeue -> queued: again */
-		                                /* requeue -> queued: park */
+		                                /* requeue -> queued: done */
 	fi;
 	poke = poke || WANTS_READ
 }

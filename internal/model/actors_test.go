@@ -121,7 +121,7 @@ func (w *world) finish(me *worker, verb string) {
 	case verb == "fails" && !d.stale(me.run):
 		d.notBefore, me.result = later.Until, later
 	case verb == "parks" && !d.stale(me.run):
-		d.parked, me.result = true, dispatcher.Result{Verdict: dispatcher.Park}
+		d.parked, me.result = true, dispatcher.Result{Verdict: dispatcher.Done}
 		w.sync()
 	case verb == "is refused":
 		me.result = later

@@ -84,8 +84,8 @@ func (t *toy) Done(tickets []dispatcher.Ticket, results []dispatcher.Result, _ f
 // doneSeen gives back a document that was seen in state s.
 func (t *toy) doneSeen(k store.Key, s dispatcher.State, r dispatcher.Result) {
 	switch {
-	case (r.Verdict == dispatcher.Park || r.Verdict == dispatcher.Done) && s != dispatcher.Requeue,
-		r.Verdict == dispatcher.Park && t.mutant == resumedInHand:
+	case r.Verdict == dispatcher.Done && s != dispatcher.Requeue,
+		r.Verdict == dispatcher.Done && t.mutant == resumedInHand:
 		t.states[k] = dispatcher.Idle
 	case r.Verdict == dispatcher.Delay:
 		t.delay(k, r.Until)

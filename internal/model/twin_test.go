@@ -24,7 +24,7 @@ type run struct{ loaded, seen int }
 func (d *twin) load(now time.Time, slice int) (run, *dispatcher.Result) {
 	switch {
 	case d.parked:
-		return run{}, &dispatcher.Result{Verdict: dispatcher.Park}
+		return run{}, &dispatcher.Result{Verdict: dispatcher.Done}
 	case d.head == d.applied:
 		return run{}, &dispatcher.Result{Verdict: dispatcher.Done}
 	case d.notBefore.After(now):
