@@ -151,7 +151,8 @@ type Eraser interface {
 	// is left is a hash that refuses the id for ever: an append to it is
 	// [ErrForgotten]. When it returns nil, nothing of the document is found in what
 	// the store keeps on disk, but for what the file system keeps of blocks that
-	// it gave back. It is as durable as an append. It is not an error if the
+	// it gave back. A backend for which that costs too much in a large store has an
+	// option for it, and says what may be left otherwise. It is as durable as an append. It is not an error if the
 	// document does not exist: its id is refused from then on all the same. If the
 	// document is gone but traces of it could not be removed, because ctx ended or
 	// for another cause, the error is [ErrTraces]; calling it again tries that

@@ -66,7 +66,7 @@ func (s *Store) Forgotten(ctx context.Context, key store.Key) (yes bool, err err
 // Everything that the store deletes is overwritten with zeros. Forget then gives
 // the pages back that have become free, if the file was made by this package, and
 // empties the write-ahead log, which needs a moment in which nobody reads what is
-// older. In a file of up to 16 MiB it rewrites the tables of the store besides,
+// older. In a file of up to [Options.Rewrite] bytes it writes its tables anew,
 // because SQLite can leave a copy of a part of a row in the unused middle of a
 // page. In a larger file such a copy, of less than a page, may remain until that
 // part of the page is used again; VACUUM removes it. Refold never runs VACUUM: it

@@ -146,6 +146,24 @@ func TestNothingOfAForgottenDocumentIsLeft(t *testing.T) {
 	}
 }
 
+// A file above the limit for writing the tables anew, without that limit.
+func TestNothingIsLeftInALargeFile(t *testing.T) {
+	s := fresh(t, &Options{Sync: SyncNormal, Rewrite: -1})
+	appending := func(a []store.Append) error { return second(s.Append(t.Context(), a)) }
+	history(t, s, 1, 400, appending)
+	for i := range 20 {
+		entry := store.Entry{Body: fill("large ", 1<<20)}
+		if err := appending([]store.Append{{Key: key(fmt.Sprint("large", i)), Entries: []store.Entry{entry}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustForget(t, s)
+	docs, err := s.Load(t.Context(), []store.Key{key("large7")}, store.WithoutViews)
+	if err != nil || docs[0].Head != 1 {
+		t.Errorf("another document is %+v, %v", docs, err)
+	}
+}
+
 func TestNothingOfAForgottenDocumentIsLeftInAFileThatWasAdopted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	db := application(t, path, "")

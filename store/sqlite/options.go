@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 
 	"github.com/rs/zerolog"
@@ -19,6 +20,13 @@ type Options struct {
 	// Readers is the number of reading connections; 0 means GOMAXPROCS, and at
 	// least 4. Each has a cache of up to 2 MB.
 	Readers int
+	// Rewrite is up to how many bytes of the file Forget writes all of Refold's
+	// tables anew, in one transaction, which keeps others from writing meanwhile:
+	// some seconds for each 100 MB. Only that removes every trace. In a larger file
+	// a fragment of an erased row may be left in the unused middle of a page until
+	// that is used again, because SQLite leaves copies there when it rebalances
+	// pages. 0 means 16 MiB, negative means whatever the size.
+	Rewrite int64
 	// Logger is told, at level info, of steps of opening that take long, and at
 	// level warn of failures that the store recovers from. The zero Logger is
 	// silent.
@@ -73,6 +81,12 @@ func (o *Options) withDefaults() (Options, error) {
 		return invalid("MaxBody", full.MaxBody, fmt.Sprintf("0 to %d", store.MaxBody))
 	case full.Readers < 0 || full.Readers > 1024:
 		return invalid("Readers", full.Readers, "0 to 1024")
+	}
+	switch {
+	case full.Rewrite == 0:
+		full.Rewrite = defaultRewrite
+	case full.Rewrite < 0:
+		full.Rewrite = math.MaxInt64
 	}
 	if full.MaxBody == 0 {
 		full.MaxBody = store.MaxBody

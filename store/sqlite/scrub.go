@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// rewriteLimit is up to how many bytes of the file Forget rewrites the tables,
-	// which keeps others from writing meanwhile.
-	rewriteLimit = 16 << 20
+	// defaultRewrite is up to how many bytes of the file Forget rewrites the tables.
+	defaultRewrite = 16 << 20
 	// shrinkPages is how many pages are given back at a time.
 	shrinkPages = 256
 	// truncatePatience is how long others cannot write while one attempt to empty
@@ -47,7 +46,8 @@ var rewrite = func() (all string) {
 
 // scrub removes the traces of what was erased.
 func (s *Store) scrub(ctx context.Context) error {
-	if err := s.alone(ctx, (*writerConn).rewriteTables); err != nil {
+	rewrite := func(c *writerConn) error { return c.rewriteTables(s.options.Rewrite) }
+	if err := s.alone(ctx, rewrite); err != nil {
 		return err
 	}
 	if err := s.shrink(ctx); err != nil {
@@ -83,14 +83,14 @@ func (s *Store) alone(ctx context.Context, do func(*writerConn) error) error {
 	}
 }
 
-// rewriteTables writes all tables anew if the file is small.
-func (c *writerConn) rewriteTables() error {
+// rewriteTables writes all tables anew if the file has at most so many bytes.
+func (c *writerConn) rewriteTables(limit int64) error {
 	pages, err := c.number("page_count")
 	if err != nil {
 		return err
 	}
 	size, err := c.number("page_size")
-	if err != nil || pages*size > rewriteLimit {
+	if err != nil || pages*size > limit {
 		return err
 	}
 	if err := c.sync(SyncNormal); err != nil {
