@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	chartWidth = 720
-	nameWidth  = 210
-	valueWidth = 110
-	barHeight  = 18
-	titleSpace = 46
+	chartWidth  = 720
+	nameWidth   = 210
+	valueWidth  = 110
+	barHeight   = 18
+	lineHeight  = 17
+	lineLetters = 110
 )
 
 // colours are told apart by people who see no red or green.
@@ -38,9 +39,16 @@ func SVG(out io.Writer, results []Result) error {
 // panel draws one result and returns where the next one starts.
 func panel(b *strings.Builder, y int, r Result) int {
 	figure := r.Comparison.Figures[0]
-	text(b, 12, y, `font-weight="bold" font-size="14"`, r.Comparison.Name+", "+figure)
-	text(b, 12, y+17, `fill="#555555"`, r.Comparison.About)
-	y += titleSpace - 20
+	title := r.Comparison.Name + ", " + figure
+	if strings.HasPrefix(figure, "ns/") {
+		title += ", less is better"
+	}
+	text(b, 12, y, `font-weight="bold" font-size="14"`, title)
+	for _, line := range wrap(r.Comparison.About) {
+		y += lineHeight
+		text(b, 12, y, `fill="#555555"`, line)
+	}
+	y += 9
 	most := 0.0
 	for _, e := range r.Entries {
 		if v := e.Median(figure); v > most {
@@ -59,6 +67,19 @@ func panel(b *strings.Builder, y int, r Result) int {
 		y += barHeight
 	}
 	return y + 26
+}
+
+// wrap cuts a text into lines.
+func wrap(s string) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && len(line)+1+len(word) > lineLetters {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
 }
 
 func text(b *strings.Builder, x, y int, attributes, s string) {

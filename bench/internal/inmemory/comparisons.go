@@ -14,7 +14,7 @@ func Comparisons() []harness.Comparison {
 	var all []harness.Comparison
 	for _, producers := range []int{1, 8} {
 		for _, workers := range []int{1, 2, 8, 64} {
-			l := load{documents: 100_000, producers: producers, workers: workers}
+			l := load{signals: 1_000_000, documents: 100_000, producers: producers, workers: workers}
 			c := loadComparison(fmt.Sprintf("signals-%d-%d", producers, workers), l, usual)
 			if producers == 8 && workers == 8 {
 				c = loadComparison(c.Name, l, slices.Insert(slices.Clone(usual), 2, clientGoMetrics))
@@ -27,11 +27,12 @@ func Comparisons() []harness.Comparison {
 			all = append(all, c)
 		}
 	}
-	hot1 := loadComparison("signals-hot-1", load{documents: 1, producers: 8, workers: 8}, usual)
+	const hot = 5_000_000 // a signal that is absorbed takes 30 ns: a million are too few to tell
+	hot1 := loadComparison("signals-hot-1", load{signals: hot, documents: 1, producers: 8, workers: 8}, usual)
 	hot1.Goals = []harness.Goal{{Figure: "signals/s", Against: "client-go", Bound: 1}}
-	hot10 := loadComparison("signals-hot-10", load{documents: 10, producers: 8, workers: 8}, usual)
+	hot10 := loadComparison("signals-hot-10", load{signals: hot, documents: 10, producers: 8, workers: 8}, usual)
 	hot10.Goals = []harness.Goal{{Figure: "signals/s", Against: "client-go", Bound: 1.5}}
-	zipf := loadComparison("signals-zipf", load{documents: 1_000_000, producers: 8, workers: 8, zipf: true}, usual)
+	zipf := loadComparison("signals-zipf", load{signals: 1_000_000, documents: 1_000_000, producers: 8, workers: 8, zipf: true}, usual)
 	all = append(all, hot1, hot10, zipf)
 
 	drain := backlogComparison("backlog-200k", 200_000, usual)
@@ -47,14 +48,29 @@ func loadComparison(name string, l load, makers []maker) harness.Comparison {
 	if l.zipf {
 		random = " by Zipf's law (1.1)"
 	}
-	about := fmt.Sprintf("1 M signals over %d documents%s, producers: %d, workers: %d, no work", l.documents, random, l.producers, l.workers)
+	about := fmt.Sprintf("%s signals over %s%s, producers: %d, workers: %d, no work", thousands(l.signals), documents(l.documents), random, l.producers, l.workers)
 	return comparison(name, about, loadFigures, makers, l.run)
 }
 
-func backlogComparison(name string, documents int, makers []maker) harness.Comparison {
-	b := backlog{documents: documents, workers: 8}
-	about := fmt.Sprintf("%d distinct documents queued by one producer, then drained by %d workers; the ids are not counted", documents, b.workers)
+func backlogComparison(name string, n int, makers []maker) harness.Comparison {
+	b := backlog{documents: n, workers: 8}
+	about := fmt.Sprintf("%s queued by one producer, each once, then drained by %d workers; the ids are not counted", documents(n), b.workers)
 	return comparison(name, about, backlogFigures, makers, b.run)
+}
+
+func documents(n int) string {
+	if n == 1 {
+		return "one document"
+	}
+	return thousands(n) + " documents"
+}
+
+// thousands writes a number as 1,234.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 func cycleComparison() harness.Comparison {

@@ -9,16 +9,14 @@ import (
 
 // load is a number of signals for documents.
 type load struct {
-	documents, producers, workers int
-	zipf                          bool // a few documents get most
+	signals, documents, producers, workers int
+	zipf                                   bool // a few documents get most
 }
-
-const signals = 1_000_000
 
 var loadFigures = []string{"signals/s", "CPU ns/signal", "runs", "allocs/signal", "MB over base"}
 
 func (l load) run(m maker, env harness.Env) (harness.Figures, error) {
-	each := env.Size.Of(signals, 2000) / l.producers
+	each := env.Size.Of(l.signals, 2000) / l.producers
 	n := float64(each * l.producers)
 	q := make([][]int32, l.producers)
 	for p := range q {
