@@ -9,7 +9,7 @@ import (
 )
 
 // conclude goes through all views once: it writes the dump, compares, counts,
-// and reports.
+// and reports, also what is parked.
 func conclude(ctx context.Context, o options, im *importer, repository string, took time.Duration, stdout, stderr io.Writer) error {
 	out := bufio.NewWriter(stdout)
 	dump := newEncoder(out)
@@ -21,17 +21,23 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		}
 		documents++
 		l := newLine(v.ID, v.State, v.Applied)
-		top.offer(l)
+		if l.Changes > 0 { // or it was parked at its first one
+			top.offer(l)
+		}
 		if o.dump {
 			if err := dump.Encode(l); err != nil {
 				return err
 			}
 		}
 		if o.verify {
-			if err := im.verify.check(ctx, v.ID, v.State, v.Applied); err != nil {
+			if err := im.verify.check(ctx, v); err != nil {
 				return err
 			}
 		}
+	}
+	left, err := findParked(ctx, im.files, im.poison)
+	if err != nil {
+		return err
 	}
 
 	stats := im.m.Stats()
@@ -47,6 +53,7 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		StaleRuns:           stats.Stale,
 		Seconds:             ratio(took.Seconds(), 1),
 		OperationsPerSecond: ratio(float64(im.added.Load()), took.Seconds()),
+		Parked:              left.number,
 	}
 	if o.verify {
 		im.verify.finish()
@@ -60,6 +67,7 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 	if !o.quiet {
 		r.summary(stderr, im.duplicates.Load())
 	}
+	left.write(stderr, im.poison) // -quiet or not: it is a warning
 	if table := tableTo(o, out, stderr); table != nil {
 		if err := top.write(table); err != nil {
 			return err
@@ -72,7 +80,11 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		for _, w := range im.verify.wrong {
 			fmt.Fprintln(stderr, w)
 		}
-		return fmt.Errorf("%d of %d files are not what their operations make", r.Mismatches, documents)
+		return fmt.Errorf("%d of %s %s operations make", r.Mismatches, count(int64(documents), "file"),
+			verb(int64(r.Mismatches), "is not what its", "are not what their"))
+	}
+	if n := left.unexpected(); n > 0 {
+		return fmt.Errorf("%s parked that -poison does not name", count(int64(n), "file"))
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type importer struct {
 	files   *materializer.Collection[File, Change]
 	writers int
 	limit   int       // commits; 0 for all
+	poison  *poison   // nil for none
 	verify  *verifier // nil if nobody wants to know
 
 	commits    atomic.Int64 // read
@@ -67,18 +68,27 @@ func (im *importer) read(ctx context.Context, src *source, queue chan<- batch) e
 				return err
 			}
 		}
+		if err := send(ctx, queue, im.poison.pass(b)); err != nil {
+			return err
+		}
+		im.commits.Add(1)
+		if n++; n == im.limit {
+			break
+		}
+	}
+	if n == 0 {
+		return badInput("log of %s: there are no commits in it", src.name)
+	}
+	return send(ctx, queue, im.poison.end())
+}
+
+func send(ctx context.Context, queue chan<- batch, batches []batch) error {
+	for _, b := range batches {
 		select {
 		case queue <- b:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		im.commits.Add(1)
-		if n++; n == im.limit {
-			return nil
-		}
-	}
-	if n == 0 {
-		return badInput("log of %s: there are no commits in it", src.name)
 	}
 	return nil
 }

@@ -10,7 +10,17 @@
 // moment and run again: what is stored is not stored twice, and the dump is the
 // same in the end. The flag -help lists all flags.
 //
-// The exit status is 0; 1 if something failed or -verify found a difference; 2
+// With -poison the fold of one file fails, as one with a mistake would:
+//
+//	go run ./examples/githistory -db history.db -poison README.md REPO
+//
+// The file's document is parked. What comes before the operation that failed is
+// in its view, all other files go on, and the program tells what is parked and
+// why. A run without -poison resumes it, and ends in the same dump as if nothing
+// had been. -verify compares a parked file up to where its view is.
+//
+// The exit status is 0, also if what -poison names is parked; 1 if something
+// else failed or -verify found a difference; 2
 // if the command line or the repository that it names is wrong.
 package main
 

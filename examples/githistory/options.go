@@ -12,8 +12,9 @@ type options struct {
 	log        string // a file or "-"; "" if repository is given
 	db         string // "" for a temporary file
 	writers    int
-	workers    int // 0 for as many as there are processors
-	limit      int // commits; 0 for all
+	workers    int    // 0 for as many as there are processors
+	limit      int    // commits; 0 for all
+	poison     string // a path in the repository; "" for none
 	json       bool
 	dump       bool
 	verify     bool
@@ -30,6 +31,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.writers, "writers", 4, "how many goroutines append at once, 1 to 256")
 	f.IntVar(&o.workers, "workers", 0, "how many goroutines fold at once, 1 to 256\n(default as many as there are processors)")
 	f.IntVar(&o.limit, "limit", 0, "stop after so many commits (default all)")
+	f.StringVar(&o.poison, "poison", "", "have the fold of the file `PATH` fail, to see it parked and all else go on;\nPATH is as in the repository, from its top. A run without it resumes the file")
 	f.BoolVar(&o.json, "json", false, "write an object with the figures to standard output")
 	f.BoolVar(&o.dump, "dump", false, "write an object for each file to standard output, a line each, in order of path")
 	f.BoolVar(&o.verify, "verify", false, "fold all again in memory and compare every file; exit 1 if one differs")
@@ -61,6 +63,8 @@ func (o *options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("-log is empty, want a file")
 	case set["db"] && o.db == "":
 		return fmt.Errorf("-db is empty, want a file")
+	case set["poison"] && o.poison == "":
+		return fmt.Errorf("-poison is empty, want the path of a file in the repository")
 	case o.writers < 1 || o.writers > most:
 		return fmt.Errorf("-writers is %d, want 1 to %d", o.writers, most)
 	case o.workers < 0 || o.workers > most || set["workers"] && o.workers == 0:

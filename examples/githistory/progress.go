@@ -35,7 +35,8 @@ func showProgress(ctx context.Context, w io.Writer, total int, now func() status
 			return
 		case <-tick.C:
 			s := now()
-			fmt.Fprintf(w, "%d commits read, %d operations stored, %d folded in %d runs\n", s.commits, s.operations, s.folded, s.runs)
+			fmt.Fprintf(w, "%s read, %s stored, %d folded in %s\n",
+				count(s.commits, "commit"), count(s.operations, "operation"), s.folded, count(s.runs, "run"))
 		}
 	}
 }
@@ -60,7 +61,7 @@ func showBar(ctx context.Context, w io.Writer, total int, now func() status) {
 			return
 		case <-tick.C:
 			s := now()
-			bar.Describe(fmt.Sprintf("commits (%d operations stored, %d folded)", s.operations, s.folded))
+			bar.Describe(fmt.Sprintf("commits (%s stored, %d folded)", count(s.operations, "operation"), s.folded))
 			n := int(s.commits)
 			if total > 0 {
 				n = min(n, total-1) // it is full when all is folded, not when all is read

@@ -23,10 +23,11 @@ type report struct {
 	Signals             int64   `json:"signals"`
 	OperationsPerRun    float64 `json:"operations_per_run"` // folded, a run
 	StaleRuns           int64   `json:"stale_runs"`
-	Seconds             float64 `json:"seconds"`               // until all views were complete
+	Seconds             float64 `json:"seconds"`               // until all views but parked ones were complete
 	OperationsPerSecond float64 `json:"operations_per_second"` // added and folded
 	Verified            bool    `json:"verified"`
 	Mismatches          int     `json:"mismatches"`
+	Parked              int     `json:"parked"` // in the file
 }
 
 // line is an object that -dump writes.
@@ -92,21 +93,45 @@ func printable(path string) string {
 
 // summary is what a person reads of a report.
 func (r *report) summary(w io.Writer, duplicates int64) {
+	commits := count(r.Commits, "commit")
 	if r.Operations == 0 {
-		fmt.Fprintf(w, "nothing to add: all %d changes of %d commits were stored before\n", duplicates, r.Commits)
+		fmt.Fprintf(w, "nothing to add: %s of %s %s stored before\n", verb(duplicates, "the one change", fmt.Sprintf("all %d changes", duplicates)), commits, verb(duplicates, "was", "were"))
 	} else {
-		fmt.Fprintf(w, "%d commits, %d operations added to %d files", r.Commits, r.Operations, r.Documents)
+		fmt.Fprintf(w, "%s, %s added to %s", commits, count(r.Operations, "operation"), count(int64(r.Documents), "file"))
 		if duplicates > 0 {
-			fmt.Fprintf(w, " (%d were stored before)", duplicates)
+			fmt.Fprintf(w, " (%d stored before)", duplicates)
 		}
-		fmt.Fprintf(w, "\n%.1f seconds, %.0f operations a second\n", r.Seconds, r.OperationsPerSecond)
+		fmt.Fprintf(w, "\n%s, %.0f operations a second\n", duration(r.Seconds), r.OperationsPerSecond)
 	}
 	if r.Runs > 0 {
-		fmt.Fprintf(w, "%d runs of %.2f operations, %d requeues, %d stale\n", r.Runs, r.OperationsPerRun, r.Requeues, r.StaleRuns)
+		fmt.Fprintf(w, "%s of %.2f operations, %s, %d stale\n",
+			count(r.Runs, "run"), r.OperationsPerRun, count(r.Requeues, "requeue"), r.StaleRuns)
 	}
 	if r.Verified {
-		fmt.Fprintf(w, "folded again: %d of %d files differ\n", r.Mismatches, r.Documents)
+		fmt.Fprintf(w, "folded again: %d of %s %s\n",
+			r.Mismatches, count(int64(r.Documents), "file"), verb(int64(r.Mismatches), "differs", "differ"))
 	}
+}
+
+// count is a number of things, whose name takes an s if they are several.
+func count(n int64, thing string) string {
+	return fmt.Sprintf("%d %s", n, verb(n, thing, thing+"s"))
+}
+
+// verb chooses the form for n.
+func verb(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// duration tells seconds, shorter than one with the milliseconds.
+func duration(seconds float64) string {
+	if seconds < 1 {
+		return fmt.Sprintf("%.3f seconds", seconds)
+	}
+	return fmt.Sprintf("%.1f seconds", seconds)
 }
 
 // ratio is a/b with three decimals; 0 if b is 0.

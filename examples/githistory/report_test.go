@@ -44,7 +44,7 @@ func TestReportKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"repository":"<&>","commits":0,"operations":0,"documents":0,"runs":0,"requeues":0,"signals":0,` +
-		`"operations_per_run":0,"stale_runs":0,"seconds":0,"operations_per_second":0,"verified":false,"mismatches":0}` + "\n"
+		`"operations_per_run":0,"stale_runs":0,"seconds":0,"operations_per_second":0,"verified":false,"mismatches":0,"parked":0}` + "\n"
 	if out.String() != want {
 		t.Errorf("got %swant %s", out.String(), want)
 	}
@@ -64,7 +64,7 @@ func TestProgressLines(t *testing.T) {
 		defer stop()
 		var out bytes.Buffer
 		showProgress(ctx, &out, 100, func() status { return status{1, 2, 3, 4} })
-		if want := strings.Repeat("1 commits read, 2 operations stored, 3 folded in 4 runs\n", 3); out.String() != want {
+		if want := strings.Repeat("1 commit read, 2 operations stored, 3 folded in 4 runs\n", 3); out.String() != want {
 			t.Errorf("got\n%swant\n%s", out.String(), want)
 		}
 	})
@@ -99,6 +99,7 @@ func TestOptions(t *testing.T) {
 		{[]string{"-log", "x", "a"}, exitInput, "not both"},
 		{[]string{"-log", ""}, exitInput, "-log is empty"},
 		{[]string{"-db", ""}, exitInput, "-db is empty"},
+		{[]string{"-poison", ""}, exitInput, "-poison is empty"},
 		{[]string{"-writers", "0"}, exitInput, "-writers is 0, want 1 to 256"},
 		{[]string{"-workers", "0"}, exitInput, "-workers is 0, want 1 to 256"},
 		{[]string{"-limit", "0"}, exitInput, "-limit is 0, want 1 or more"},

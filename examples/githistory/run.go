@@ -14,14 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/refold-go/refold/materializer"
-	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/sqlite"
 )
 
 // Exit statuses.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it could not be done, or -verify found differences
+	exitFailed = 1 // something failed that -poison does not ask for, or -verify found differences
 	exitInput  = 2 // the command line, or what it names, is wrong
 )
 
@@ -81,12 +80,13 @@ func history(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	files, err := materializer.Register(m, materializer.Spec[File, Change]{Name: "files", Version: 1, Fold: fold})
+	bad := newPoison(o.poison)
+	files, err := materializer.Register(m, materializer.Spec[File, Change]{Name: "files", Version: 1, Fold: bad.fold})
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 
-	im := &importer{m: m, files: files, writers: o.writers, limit: o.limit}
+	im := &importer{m: m, files: files, writers: o.writers, limit: o.limit, poison: bad}
 	if o.verify {
 		im.verify = newVerifier(files)
 	}
@@ -95,15 +95,18 @@ func history(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.
 		progress = stderr
 	}
 	start := time.Now()
-	if err := work(ctx, im, st, src, progress); err != nil {
+	if err := resume(ctx, files, bad, progress); err != nil {
+		return err
+	}
+	if err := work(ctx, im, src, progress); err != nil {
 		return err
 	}
 	return conclude(ctx, o, im, src.name, time.Since(start), stdout, stderr)
 }
 
 // work runs the materializer until all that the log has, and all that the
-// database had, is in the views.
-func work(ctx context.Context, im *importer, st store.Resolver, src *source, progress io.Writer) error {
+// database had, is in the views, but for those of parked files.
+func work(ctx context.Context, im *importer, src *source, progress io.Writer) error {
 	g, ctx := errgroup.WithContext(ctx)
 	running, stop := context.WithCancel(ctx)
 	g.Go(func() error { return im.m.Run(running) })
@@ -116,11 +119,10 @@ func work(ctx context.Context, im *importer, st store.Resolver, src *source, pro
 		if err := im.run(ctx, src); err != nil {
 			return err
 		}
-		end, err := st.End(ctx)
-		if err != nil {
+		if err := im.m.Drain(ctx); !errors.Is(err, materializer.ErrParked) {
 			return err
 		}
-		return im.m.Wait(ctx, end)
+		return nil // all others are complete, and conclude tells of the parked
 	})
 	return g.Wait()
 }

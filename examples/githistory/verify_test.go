@@ -33,6 +33,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	right := File{Changes: 2, Added: 7, Deleted: 1, Authors: map[string]int64{"a": 1, "b": 1}, First: 5, Last: 6, Largest: 4}
+	justFirst := File{Changes: 1, Added: 3, Deleted: 1, Authors: map[string]int64{"a": 1}, First: 5, Last: 5, Largest: 4}
 	wrong := right
 	wrong.Authors = map[string]int64{"a": 2}
 	otherSecond := second
@@ -44,16 +45,21 @@ func TestVerify(t *testing.T) {
 		read    []Commit
 		state   File
 		applied int64
+		parked  bool
 		want    []string
 	}{
-		{"equal", []Commit{first, second}, right, 2, nil},
-		{"read less", []Commit{second}, right, 2, nil},
-		{"read nothing", nil, right, 2, nil},
-		{"read twice", []Commit{first, second, first}, right, 2, nil},
-		{"other view", []Commit{first, second}, wrong, 2, []string{`x: the view is {"changes":2`}},
-		{"old view", []Commit{first}, right, 1, []string{"x: the view has 1 operations of 2"}},
-		{"other contents", []Commit{first, otherSecond}, right, 2, []string{"what was read makes"}},
-		{"lost", []Commit{first, second, third}, right, 2, []string{"x: 2 operations are stored, 3 were read", "gone: no document, 1 operations were read"}},
+		{"equal", []Commit{first, second}, right, 2, false, nil},
+		{"read less", []Commit{second}, right, 2, false, nil},
+		{"read nothing", nil, right, 2, false, nil},
+		{"read twice", []Commit{first, second, first}, right, 2, false, nil},
+		{"other view", []Commit{first, second}, wrong, 2, false, []string{`x: the view is {"changes":2`}},
+		{"old view", []Commit{first}, right, 1, false, []string{"x: the view has 1 of 2 operations"}},
+		{"other contents", []Commit{first, otherSecond}, right, 2, false, []string{"what was read makes"}},
+		{"parked", []Commit{first, second}, justFirst, 1, true, nil},
+		{"parked at the first", []Commit{first, second}, File{}, 0, true, nil},
+		{"parked, other view", []Commit{first, second}, wrong, 1, true, []string{`its operations make {"changes":1`}},
+		{"parked, too many", []Commit{first, second}, right, 3, true, []string{"x: the view has 3 of 2 operations"}},
+		{"lost", []Commit{first, second, third}, right, 2, false, []string{"x: 2 operations stored, 3 read", "gone: no document, 1 operation read"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := newVerifier(files)
@@ -62,7 +68,7 @@ func TestVerify(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := v.check(ctx, id, test.state, test.applied); err != nil {
+			if err := v.check(ctx, materializer.View[File]{ID: id, State: test.state, Applied: test.applied, Parked: test.parked}); err != nil {
 				t.Fatal(err)
 			}
 			v.finish()
@@ -79,7 +85,7 @@ func TestVerify(t *testing.T) {
 
 	v := newVerifier(files)
 	for range 25 {
-		if err := v.check(ctx, id, wrong, 2); err != nil {
+		if err := v.check(ctx, materializer.View[File]{ID: id, State: wrong, Applied: 2}); err != nil {
 			t.Fatal(err)
 		}
 	}
