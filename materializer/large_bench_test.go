@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +37,7 @@ func BenchmarkLargeDocument(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(peakMiB(b), "MiB-peak-appending")
+		b.ReportMetric(residentMiB(b, "VmHWM:"), "MiB-peak-appending")
 		b.StartTimer()
 		start := time.Now()
 
@@ -56,7 +54,7 @@ func BenchmarkLargeDocument(b *testing.B) {
 		took := time.Since(start)
 		stop()
 		b.ReportMetric(largeOperations/took.Seconds(), "operations/s")
-		b.ReportMetric(peakMiB(b), "MiB-peak")
+		b.ReportMetric(residentMiB(b, "VmHWM:"), "MiB-peak")
 	}
 }
 
@@ -103,22 +101,4 @@ func (s *sums) applied(b *testing.B, least int64) int64 {
 			return v.Applied
 		}
 	}
-}
-
-// peakMiB returns the peak of the resident memory; 0 where that is not known.
-func peakMiB(b *testing.B) float64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			if err != nil {
-				b.Fatal(err)
-			}
-			return float64(kib) / 1024
-		}
-	}
-	return 0
 }

@@ -1,0 +1,32 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The environment of a child: what it does, and the file.
+const (
+	envRole = "REFOLD_FAULTS_ROLE"
+	envFile = "REFOLD_FAULTS_FILE"
+)
+
+var roles = map[string]func(path string) error{
+	"lock": childLock,
+	"work": childWork,
+	"hold": childHold,
+}
+
+func TestMain(m *testing.M) {
+	if role, ok := roles[os.Getenv(envRole)]; ok {
+		if err := role(os.Getenv(envFile)); err != nil {
+			fmt.Fprintln(os.Stderr, "child:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
