@@ -19,10 +19,13 @@ type budget struct {
 	sem *semaphore.Weighted
 	// total is the whole, share what a run takes first.
 	total, share int64
+	// ended is closed when Run is told to stop: what has not begun then is given
+	// back instead of waiting for bytes.
+	ended <-chan struct{}
 }
 
-func newBudget(total int64, workers int) *budget {
-	return &budget{sem: semaphore.NewWeighted(total), total: total, share: max(total/int64(workers), 1)}
+func newBudget(total int64, workers int, ended <-chan struct{}) *budget {
+	return &budget{sem: semaphore.NewWeighted(total), total: total, share: max(total/int64(workers), 1), ended: ended}
 }
 
 // take waits for n bytes. Errors: the context's cause.
@@ -30,6 +33,22 @@ func (b *budget) take(ctx context.Context, n int64) error {
 	if b.sem.TryAcquire(n) { // also when ctx has ended: what was taken may finish
 		return nil
 	}
+	select {
+	case <-b.ended:
+		return errStopping
+	default:
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	waiting := make(chan struct{})
+	defer close(waiting)
+	go func() { // it ends with the wait
+		select {
+		case <-b.ended:
+			cancel(errStopping)
+		case <-waiting:
+		}
+	}()
 	if b.sem.Acquire(ctx, n) != nil {
 		return context.Cause(ctx)
 	}

@@ -171,7 +171,7 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	err := e.mark(ctx, h)
 	if h.marked {
 		err = e.rounds(ctx, h, []int{0})
-		if len(h.unsettled([]int{0})) > 0 {
+		if h.stale || len(h.unsettled([]int{0})) > 0 {
 			e.unmark(h)
 		}
 	}
@@ -195,6 +195,10 @@ const ended = "the process ended while the document was being folded"
 // nobody came back from.
 func (e *engine) mark(ctx context.Context, h *hand) error {
 	key := h.tickets[0].Key
+	if e.collection(key.Collection).paused.Load() {
+		h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
+		return nil
+	}
 	docs, err := e.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		e.traceEnd(it, outcomeOf(it, outcome), it.result.err)
 		if outcome == store.Stale {
 			e.counts.stale.Add(1)
+			h.stale = true
 			continue
 		}
 		stored = append(stored, changed{key: it.doc.Key, applied: it.commit.Applied})

@@ -30,11 +30,17 @@ type engine struct {
 	hands map[*hand]struct{}
 }
 
-func newEngine(m *Materializer, fail context.CancelCauseFunc) *engine {
+// newEngine makes the engine of a Run that is told to stop when stopping is
+// closed.
+func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan struct{}) *engine {
+	workers := m.cfg.Workers
+	if m.suspects.end.Load() > 0 {
+		workers++ // the one on suspects needs a share too
+	}
 	e := &engine{
 		Materializer: m,
 		fail:         fail,
-		budget:       newBudget(m.cfg.Bytes, m.cfg.Workers),
+		budget:       newBudget(m.cfg.Bytes, workers, stopping),
 		busy:         make(chan struct{}, 1),
 		hands:        make(map[*hand]struct{}),
 	}
@@ -90,7 +96,7 @@ func (e *engine) trouble(ctx context.Context, err error, h *hand, left []int) {
 	if errors.Is(err, store.ErrClosed) {
 		e.fail(err)
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, errStopping) {
 		e.cfg.Logger.Warn().Err(err).Int("documents", len(left)).Msg("a run was thrown away")
 	}
 	again := delayed(worker.Backoff{Cap: 10 * time.Second}.Delay(int(e.troubles.Add(1))))

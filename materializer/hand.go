@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type hand struct {
 	// is the document's failure as it was before that.
 	marked bool
 	before *store.Failure
+	// stale tells that a commit of the hand was. Only the worker uses it.
+	stale bool
 	// spent is how long folds of the hand took. Only the worker uses it.
 	spent time.Duration
 
@@ -138,6 +141,9 @@ func (h *hand) seize(patience time.Duration) (tickets []dispatcher.Ticket, resul
 	bytes, h.bytes = h.bytes, 0
 	return tickets, results, bytes, true
 }
+
+// errStopping means that a run has not begun because Run was told to stop.
+var errStopping = errors.New("refold: stopping")
 
 // hold takes bytes of the budget for the hand.
 func (h *hand) hold(ctx context.Context, b *budget, n int64) error {

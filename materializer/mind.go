@@ -16,6 +16,9 @@ const (
 	// another worker is started in its place until it returns. Rounds are bounded in
 	// operations and bytes so that they take some 20 ms if the folds are quick.
 	patience = time.Second
+	// carefulPatience is the same for a suspect. It is longer, because the next one
+	// would run beside it, and would be blamed too if the process were brought down.
+	carefulPatience = time.Minute
 	// mostReplaced is how many workers are replaced at a time. Each is a worker
 	// more, should all the folds return at once; beyond it, a fold that does not
 	// return costs the pool a worker.
@@ -25,7 +28,7 @@ const (
 // mind looks after hands whose fold does not return. It costs nothing while
 // nothing runs, and a look each second while something does. It returns when ctx
 // has ended.
-func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-chan struct{})) error {
+func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-chan struct{}, ended func())) error {
 	replaced := make(chan struct{}, mostReplaced)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -36,13 +39,19 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 		case <-timer.C:
 		}
 		for h := range e.inHand() {
-			if tickets, results, bytes, ok := h.seize(patience); ok {
+			limit := patience
+			if h.careful {
+				limit = carefulPatience
+			}
+			if tickets, results, bytes, ok := h.seize(limit); ok {
 				e.seized(h, tickets, results, bytes)
 				select {
 				case replaced <- struct{}{}:
 					over := make(chan struct{})
-					h.replaced(sync.OnceFunc(func() { close(over); <-replaced }))
-					replace(h.careful, over)
+					h.replaced(sync.OnceFunc(func() { close(over) }))
+					// The place is free when the other one has ended, not when the fold has
+					// returned: it may have taken documents by then.
+					replace(h.careful, over, func() { <-replaced })
 				default:
 				}
 			}

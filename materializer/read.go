@@ -137,7 +137,11 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		})
 		return true, nil
 	}
-	m.nudge(doc.Key)
+	if m.suspect(doc.Since) {
+		m.suspects.look() // the pool would pass it over
+	} else {
+		m.nudge(doc.Key)
+	}
 	return false, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -54,17 +55,35 @@ func (m *Materializer) Run(ctx context.Context) error {
 	m.running.Store(true)
 	err = m.run(ctx)
 	m.running.Store(false)
-	if released := claim.Release(); err == nil {
+	giveUp := claim.Release
+	if m.suspectsLeft() {
+		giveUp = claim.Abandon // the next one goes on with them
+	}
+	if released := giveUp(); err == nil {
 		err = released
 	}
 	m.end(ctx, err)
 	return err
 }
 
+// suspectsLeft reports whether suspects have neither passed nor parked yet, or
+// whether that is not known.
+func (m *Materializer) suspectsLeft() bool {
+	if m.suspects.end.Load() == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for row, err := range m.st.Runnable(ctx, m.names()) {
+		return err != nil || m.suspect(row.Since)
+	}
+	return false
+}
+
 func (m *Materializer) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	e := newEngine(m, fail)
+	e := newEngine(m, fail, ctx.Done())
 	defer m.st.Listen(store.Listener{Dirty: func(keys []store.Key) { m.appended.Publish(keys...) }})()
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
@@ -80,8 +99,11 @@ func (m *Materializer) run(ctx context.Context) error {
 	g.Go(func() error { return m.follow(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error {
-		return e.mind(ctx, func(careful bool, over <-chan struct{}) {
-			g.Go(func() error { return pools.replace(ctx, careful, over) })
+		return e.mind(ctx, func(careful bool, over <-chan struct{}, ended func()) {
+			g.Go(func() error {
+				defer ended()
+				return pools.replace(ctx, careful, over)
+			})
 		})
 	})
 	if m.suspects.end.Load() > 0 {
@@ -109,7 +131,11 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 		return store.Claim{}, err
 	}
 	if err := m.refreshPaused(ctx); err != nil {
-		return store.Claim{}, errors.Join(err, claim.Release())
+		giveUp := claim.Release
+		if claim.Unclean {
+			giveUp = claim.Abandon
+		}
+		return store.Claim{}, errors.Join(err, giveUp())
 	}
 	if claim.Unclean {
 		m.suspects.end.Store(int64(claim.End))
@@ -149,6 +175,7 @@ func (m *Materializer) follow(ctx context.Context) error {
 			return nil
 		}
 		seen = next
+		m.waits.notifyAll()
 		if err := m.refreshPaused(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
 		}

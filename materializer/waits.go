@@ -57,6 +57,16 @@ func (ws *waits) notify(k store.Key) {
 	}
 }
 
+func (ws *waits) notifyAll() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, of := range ws.byKey {
+		for w := range of {
+			w.notify()
+		}
+	}
+}
+
 // await waits until look says that it has seen enough, or fails. It looks at
 // once, and again each time the document's view may have changed.
 func (m *Materializer) await(ctx context.Context, k store.Key, look func() (enough bool, err error)) error {

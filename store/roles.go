@@ -80,6 +80,10 @@ type Claim struct {
 	// taken away it returns why, and the store is given back all the same; after
 	// Close that is [ErrClosed]. Calling it again does nothing and returns nil.
 	Release func() error
+	// Abandon gives the store back and leaves the mark, so that the next claim is
+	// unclean too. After Release, and after itself, it does nothing and returns nil,
+	// as Release does after it.
+	Abandon func() error
 }
 
 // Parking shows documents whose fold failed for good, and lets them go on.

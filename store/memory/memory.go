@@ -183,7 +183,7 @@ func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
 	}
 	s.claimed = true
 	released := false // guarded by mu
-	return store.Claim{End: s.end, Release: func() error {
+	release := func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if released {
@@ -195,7 +195,8 @@ func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
 		}
 		s.claimed = false
 		return nil
-	}}, nil
+	}
+	return store.Claim{End: s.end, Release: release, Abandon: release}, nil
 }
 
 // readableLocked returns why a call can't be served, if so.

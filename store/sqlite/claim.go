@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -44,16 +45,30 @@ func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
 		return store.Claim{}, errors.Join(err, lock.Close())
 	}
 	c.lock = lock
-	return store.Claim{Unclean: w.unclean, End: w.end, Release: once(func() error { return s.release(c) })}, nil
+	var first sync.Once
+	once := func(f func() error) func() error {
+		return func() (err error) {
+			first.Do(func() { err = f() })
+			return err
+		}
+	}
+	return store.Claim{
+		Unclean: w.unclean, End: w.end,
+		Release: once(func() error { return s.release(c) }),
+		Abandon: once(func() error { return s.abandonClaim(c) }),
+	}, nil
 }
 
-// once returns what f returns the first time, and then nil.
-func once(f func() error) func() error {
-	var first sync.Once
-	return func() (err error) {
-		first.Do(func() { err = f() })
-		return err
+// abandonClaim gives up the lock and leaves the mark. After Close it is given up
+// already.
+func (s *Store) abandonClaim(c *claim) error {
+	select {
+	case <-s.closing:
+		return store.ErrClosed
+	default:
 	}
+	s.unreserve(c)
+	return c.lock.Close()
 }
 
 // reserve keeps others of this handle out.
@@ -100,10 +115,16 @@ func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// releasePatience is how long taking the mark away waits for another process that
+// writes. After that the mark stays.
+const releasePatience = 5 * time.Second
+
 // release takes the mark away, then gives up the lock. After Close it does
 // neither: the lock is given up already, and the mark stays.
 func (s *Store) release(c *claim) error {
-	err := s.submit(context.Background(), newRequest(&claimWork{}, true, 100))
+	ctx, cancel := context.WithTimeout(context.Background(), releasePatience)
+	defer cancel()
+	err := s.submit(ctx, newRequest(&claimWork{}, true, 100))
 	if errors.Is(err, store.ErrClosed) {
 		return err
 	}

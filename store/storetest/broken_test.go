@@ -146,7 +146,8 @@ func (s highSeq) Resolve(ctx context.Context, token store.Token, keys []store.Ke
 type freeClaim struct{ *memory.Store }
 
 func (freeClaim) Claim(context.Context) (store.Claim, error) {
-	return store.Claim{Release: func() error { return nil }}, nil
+	free := func() error { return nil }
+	return store.Claim{Release: free, Abandon: free}, nil
 }
 
 // neverClosed stays open.

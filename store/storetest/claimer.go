@@ -25,6 +25,22 @@ var claimerChecks = []check{
 		mustBeClaimed(f, f.b)
 		mustRelease(f, second)
 	}},
+	{"abandoning gives the store back and leaves the mark", func(f *fixture) {
+		first := claim(f, f.b)
+		mustRelease(f, first.Abandon)
+		mustRelease(f, first.Abandon)
+		mustRelease(f, first.Release)
+		second := claim(f, f.b)
+		if f.Reopen != nil && !second.Unclean {
+			f.Error("the claim after one that was abandoned is clean")
+		}
+		mustRelease(f, second.Release)
+		third := claim(f, f.b)
+		if third.Unclean {
+			f.Error("the claim after one that was released is unclean")
+		}
+		mustRelease(f, third.Release)
+	}},
 	{"one of many has the store", func(f *fixture) {
 		var claimed atomic.Int64
 		var group sync.WaitGroup

@@ -207,20 +207,23 @@ func (h *handle) Claim(ctx context.Context) (store.Claim, error) {
 	giveUp := sync.OnceFunc(func() { _ = claim.Release() })
 	h.releases = append(h.releases, giveUp)
 	released := false
-	return store.Claim{Unclean: claim.Unclean, End: claim.End, Release: func() error {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if released {
+	end := func(marked bool) func() error {
+		return func() error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if released {
+				return nil
+			}
+			released = true
+			if h.closed {
+				return store.ErrClosed
+			}
+			h.shared.marked.Store(marked)
+			giveUp()
 			return nil
 		}
-		released = true
-		if h.closed {
-			return store.ErrClosed
-		}
-		h.shared.marked.Store(false)
-		giveUp()
-		return nil
-	}}, nil
+	}
+	return store.Claim{Unclean: claim.Unclean, End: claim.End, Release: end(false), Abandon: end(true)}, nil
 }
 
 // Follow looks at the end of the log every few milliseconds.
