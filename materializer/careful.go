@@ -51,7 +51,9 @@ type lane struct {
 	page     []store.Key
 	inHand   map[store.Key]struct{}
 	unmarked map[store.Key]*store.Failure // whose attempt was recorded and not made
-	until    time.Time                    // the store failed: nothing before
+	// marked are those whose attempt is being made, with their failure before.
+	marked map[store.Key]*store.Failure
+	until  time.Time // the store failed: nothing before
 }
 
 const lanePage = 256
@@ -171,6 +173,11 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	err := e.mark(ctx, h)
 	if h.marked {
 		err = e.rounds(ctx, h, []int{0})
+		defer func() {
+			e.lane.mu.Lock()
+			defer e.lane.mu.Unlock()
+			delete(e.lane.marked, tickets[0].Key)
+		}()
 		if h.stale || len(h.unsettled([]int{0})) > 0 {
 			e.unmark(h)
 		}
@@ -238,36 +245,56 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 		h.before, h.marked = last, true
 		e.lane.mu.Lock()
 		delete(e.lane.unmarked, key)
+		e.lane.marked[key] = last
 		e.lane.mu.Unlock()
 	}
 	return nil
+}
+
+// takeBack takes back the records of attempts that were given up because Run was
+// told to stop: nobody makes them any more. The gate is closed.
+func (e *engine) takeBack() {
+	e.lane.mu.Lock()
+	marked := maps.Clone(e.lane.marked)
+	e.lane.mu.Unlock()
+	for key, before := range marked {
+		if err := e.restore(key, before, e.st.Commit); err != nil {
+			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
+		}
+	}
 }
 
 // unmark takes the record of an attempt back that was not made: Run was told to
 // stop, or the store failed. If that fails too, this process remembers it.
 func (e *engine) unmark(h *hand) {
 	key := h.tickets[0].Key
-	// That of the run may be over.
-	err := func() error {
-		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, ErrGraceOver)
-		defer cancel()
-		docs, err := e.st.Load(ctx, []store.Key{key}, store.WithoutViews)
-		if err != nil || !docs[0].Dirty() {
-			return err
-		}
-		doc := &docs[0]
-		if f := doc.Failure; f == nil || f.Error != ended || f.Seq != doc.Applied+1 {
-			return nil
-		}
-		_, err = e.write(ctx, []item{{commit: store.Commit{
-			Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: h.before,
-		}}})
-		return err
-	}()
+	err := e.restore(key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+		return e.write(ctx, []item{{commit: commits[0]}})
+	})
 	if err != nil {
 		e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was not made")
 		e.lane.mu.Lock()
 		e.lane.unmarked[key] = h.before
 		e.lane.mu.Unlock()
 	}
+}
+
+// restore gives a document the failure back that it had before an attempt was
+// recorded, if that is still what it has.
+func (e *engine) restore(key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
+	// The context of the run may be over.
+	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, ErrGraceOver)
+	defer cancel()
+	docs, err := e.st.Load(ctx, []store.Key{key}, store.WithoutViews)
+	if err != nil || !docs[0].Dirty() {
+		return err
+	}
+	doc := &docs[0]
+	if f := doc.Failure; f == nil || f.Error != ended || f.Seq != doc.Applied+1 {
+		return nil
+	}
+	_, err = commit(ctx, []store.Commit{{
+		Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: before,
+	}})
+	return err
 }

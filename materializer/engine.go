@@ -44,7 +44,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		busy:         make(chan struct{}, 1),
 		hands:        make(map[*hand]struct{}),
 	}
-	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure)}
+	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	return e
 }
 

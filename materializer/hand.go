@@ -38,7 +38,9 @@ type hand struct {
 	folding int       // which one's fold is going on; -1 is none
 	since   time.Time // when the folds of this round began
 	seized  bool
-	bytes   int64 // of the budget
+	stuck   int    // the one that was being folded when the hand was seized
+	kept    []item // folded in this round, and not stored yet
+	bytes   int64  // of the budget
 	over    bool
 	release func() // ends the worker that was started instead; nil if none was
 }
@@ -127,19 +129,44 @@ func (h *hand) giveLocked(which func(i int) bool) (tickets []dispatcher.Ticket, 
 	return tickets, results
 }
 
-// seize takes all documents out of the hand but the one that is being folded, if
-// the folds of the round have taken longer than patience, together with the
-// hand's bytes.
-func (h *hand) seize(patience time.Duration) (tickets []dispatcher.Ticket, results []dispatcher.Result, bytes int64, ok bool) {
+// seize reports whether the folds of the round have taken longer than patience.
+// Then the worker of the hand has only the one that it is folding, and whoever
+// called is to store what was kept and to take the others out.
+func (h *hand) seize(patience time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.seized || h.folding < 0 || time.Since(h.since) < patience {
-		return nil, nil, 0, false
+		return false
 	}
-	h.seized = true
-	tickets, results = h.giveLocked(func(i int) bool { return i != h.folding })
+	h.seized, h.stuck = true, h.folding
+	return true
+}
+
+// takeOut takes all documents out of a seized hand but the one that was being
+// folded, together with the hand's bytes.
+func (h *hand) takeOut() (tickets []dispatcher.Ticket, results []dispatcher.Result, bytes int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	tickets, results = h.giveLocked(func(i int) bool { return i != h.stuck })
 	bytes, h.bytes = h.bytes, 0
-	return tickets, results, bytes, true
+	return tickets, results, bytes
+}
+
+// keep keeps what is to be stored at the end of the round.
+func (h *hand) keep(it item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = append(h.kept, it)
+}
+
+// takeKept returns what was kept. It is for whoever stores it: the worker, or, if
+// the fold of another one does not return, whoever seizes the hand.
+func (h *hand) takeKept() []item {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept := h.kept
+	h.kept = nil
+	return kept
 }
 
 // errStopping means that a run has not begun because Run was told to stop.

@@ -25,7 +25,6 @@ type item struct {
 // foldAll folds the documents one after the other and prepares their commits. It
 // returns those that have something to store.
 func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
-	kept := b[:0]
 	h.startRound()
 	for i := range b {
 		it := &b[i]
@@ -47,20 +46,14 @@ func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 		if !stored {
 			e.traceEnd(it, OutcomeStopped, it.result.err)
 		}
-		if seized { // the others are in other hands
-			for j := range kept {
-				e.traceEnd(&kept[j], OutcomeStopped, nil)
-			}
-			kept = kept[:0]
-		}
 		if stored {
-			kept = append(kept, *it)
+			h.keep(*it)
 		}
-		if seized {
+		if seized { // the others are in other hands
 			break
 		}
 	}
-	return kept
+	return h.takeKept()
 }
 
 // prepare makes the commit of a fold. It returns false if there is nothing to
@@ -109,6 +102,7 @@ func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
 			// left to do here is to count the attempt, or it would go on so for ever.
 			e.blame(ctx, h, it)
 			h.endFold()
+			e.storeKept(ctx, h)
 		}
 	}()
 	f := c.fold(ctx, r)

@@ -43,8 +43,8 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 			if h.careful {
 				limit = carefulPatience
 			}
-			if tickets, results, bytes, ok := h.seize(limit); ok {
-				e.seized(h, tickets, results, bytes)
+			if h.seize(limit) {
+				e.seized(ctx, h)
 				select {
 				case replaced <- struct{}{}:
 					over := make(chan struct{})
@@ -78,9 +78,20 @@ func (e *engine) inHand() map[*hand]struct{} {
 	return hands
 }
 
-// seized gives back what was taken out of a hand. What the fold holds in memory
-// is no longer counted: it may hold it for ever, and others must go on.
-func (e *engine) seized(h *hand, tickets []dispatcher.Ticket, results []dispatcher.Result, bytes int64) {
+// storeKept stores what was folded before a fold that does not return, or that
+// ended its goroutine, so that it is not folded again.
+func (e *engine) storeKept(ctx context.Context, h *hand) {
+	if err := e.commit(ctx, h, h.takeKept()); err != nil && ctx.Err() == nil {
+		e.cfg.Logger.Warn().Err(err).Msg("cannot store what was folded before a fold that does not return")
+	}
+}
+
+// seized stores what a hand has folded and gives back its documents, but for the
+// one whose fold goes on. What that holds in memory is no longer counted: it may
+// hold it for ever, and others must go on.
+func (e *engine) seized(ctx context.Context, h *hand) {
+	e.storeKept(ctx, h)
+	tickets, results, bytes := h.takeOut()
 	if key, ok := h.key(); ok {
 		e.slow.add(key)
 		e.cfg.Logger.Warn().Stringer("document", key).Dur("after", patience).Int("others", len(tickets)).

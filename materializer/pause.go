@@ -8,7 +8,8 @@ import (
 
 // Pause holds back the documents of a collection, in this process and all others,
 // until Unpause, also across restarts: runs in hand end and are stored, and no
-// other begins. The collection can be appended to and read meanwhile; a read with
+// other begins. Another process notices within a second, another materializer
+// over the same opened store within half a minute. The collection can be appended to and read meanwhile; a read with
 // [AtLeast], Wait and Drain wait until it goes on. It need not be registered here.
 // Errors: [ErrNotFound] if the store has no such collection, and those of the
 // store.

@@ -115,6 +115,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	})
 	err := g.Wait()
 	e.gate.close()
+	e.takeBack()
 	if stuck := pools.abandoned(); len(stuck) > 0 {
 		err = e.stuck(stuck)
 	}

@@ -121,3 +121,26 @@ func TestStopWithSuspectsLeftLeavesTheMark(t *testing.T) {
 		})
 	}
 }
+
+// A stop that gives up the run of a suspect costs it no attempt.
+func TestGivenUpRunOfASuspectIsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHold()
+		r := newRig(t, newUnclean(memory.New(nil)), materializer.Config{Workers: 1, Grace: time.Second}, specOf(h.fold))
+		r.append("a", "hold")
+		r.start()
+		<-h.reached
+		if f := r.load("a").Failure; f == nil || f.Attempts != 1 {
+			t.Errorf("failure %+v, want the attempt recorded ahead", f)
+		}
+		wantErr(t, r.halt(), materializer.ErrGraceOver)
+		if f := r.load("a").Failure; f != nil {
+			t.Errorf("failure %+v, want none", f)
+		}
+		h.goOn <- struct{}{}
+		settle()
+		if doc := r.load("a"); doc.Applied != 0 || doc.Failure != nil {
+			t.Errorf("applied %d, failure %+v: the late result was stored", doc.Applied, doc.Failure)
+		}
+	})
+}

@@ -61,6 +61,9 @@ func (m *Materializer) sweep(ctx context.Context) error {
 				m.cfg.Logger.Warn().Err(err).Msg("cannot look for documents that were overlooked")
 			}
 		}
+		if err := m.refreshPaused(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
+		}
 		m.table.Reread()
 		m.table.Trim()
 	}
