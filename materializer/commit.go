@@ -32,6 +32,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 			h.stale = true
 			continue
 		}
+		e.ill.remove(it.doc.Key)
 		stored = append(stored, changed{key: it.doc.Key, applied: it.commit.Applied})
 		e.counts.observe(it, now)
 		if it.commit.Failure != nil {

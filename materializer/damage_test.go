@@ -133,8 +133,11 @@ func TestStoreErrorOfOneDocumentStopsNobody(t *testing.T) {
 						t.Errorf("%s: applied %d of %d", id, doc.Applied, doc.Head)
 					}
 				}
+				if x, err := r.m.Explain(t.Context(), key(st.id)); point != "load" && (err != nil || x.StoreErrors == 0 || !strings.Contains(x.StoreError, point)) {
+					t.Errorf("explained as %v, %v", x, err)
+				}
 				st.mended.Store(true)
-				time.Sleep(10 * time.Second)
+				time.Sleep(2 * time.Minute)
 				settle()
 				if doc := loadFrom(t, st.Backend, st.id); doc.Dirty() || doc.Failure != nil {
 					t.Errorf("%s: applied %d of %d, failure %v", st.id, doc.Applied, doc.Head, doc.Failure)

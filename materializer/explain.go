@@ -67,6 +67,11 @@ type Explanation struct {
 	First, Last time.Time
 	Error       string
 	Stack       string
+	// StoreError is the last error of the store about this document, in this process,
+	// and StoreErrors how many runs ended so since one went well. They count as no
+	// attempt.
+	StoreError  string
+	StoreErrors int
 	// Next is when it may run next, if it has to wait.
 	Next time.Time
 	// LastRun is how the latest run in this process went; nil if there was none of
@@ -86,6 +91,9 @@ func (x Explanation) String() string {
 	}
 	if x.Attempts > 0 {
 		fmt.Fprintf(&b, ", failed %d times at seq %d: %s", x.Attempts, x.FailedAt, x.Error)
+	}
+	if x.StoreErrors > 0 {
+		fmt.Fprintf(&b, ", the store failed for it %d times: %s", x.StoreErrors, x.StoreError)
 	}
 	if !x.Next.IsZero() {
 		fmt.Fprintf(&b, ", next at %s", x.Next.Format(time.RFC3339))
@@ -119,6 +127,8 @@ func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error
 		return Explanation{}, err
 	}
 	doc := docs[0]
+	sick := m.ill.of(key)
+	x.StoreError, x.StoreErrors = sick.err, sick.times
 	x.Head, x.Applied = doc.Head, doc.Applied
 	x.Since, x.Position = doc.Since.Time, doc.Since.Position
 	if f := doc.Failure; f != nil {

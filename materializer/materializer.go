@@ -24,6 +24,7 @@ type Materializer struct {
 	appended bus.Bus[store.Key] // documents that may be dirty
 	changes  bus.Bus[changed]   // documents whose view or failure was stored
 	waits    waits
+	ill      ill
 	counts   counters
 	last     lastRuns
 	suspects suspects

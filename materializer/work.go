@@ -32,8 +32,8 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 		e.giveBack(h)
 		one := alone[i : i+1]
 		if err = e.rounds(ctx, h, one); err != nil && perhapsOfOne(ctx, err) {
-			e.trouble(ctx, err, h, h.unsettled(one))
-			some, err = false, nil
+			e.troubleOfOne(ctx, err, h, h.unsettled(one))
+			err = nil
 		}
 	}
 	if err != nil {

@@ -1,0 +1,78 @@
+package materializer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/worker"
+)
+
+// keepIll is how many documents of which the store fails are remembered.
+const keepIll = 1024
+
+// ill remembers the documents of which the store could not read or write
+// something while it does so of others: a damaged page, or a view that it does not
+// take. They back off each by itself. No attempt is counted, since it is not their
+// fold that fails. Beyond the bound any is forgotten. The zero value is empty.
+type ill struct {
+	some atomic.Bool // so that runs that go well look nothing up
+
+	mu   sync.Mutex // guards the following field
+	docs map[store.Key]illness
+}
+
+type illness struct {
+	times int
+	err   string
+}
+
+func (s *ill) add(k store.Key, err error) (times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.docs == nil {
+		s.docs = make(map[store.Key]illness)
+	}
+	now := illness{s.docs[k].times + 1, err.Error()}
+	if now.times == 1 && len(s.docs) >= keepIll {
+		for other := range s.docs {
+			delete(s.docs, other)
+			break
+		}
+	}
+	s.docs[k] = now
+	s.some.Store(true)
+	return now.times
+}
+
+func (s *ill) remove(k store.Key) {
+	if !s.some.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.docs, k)
+	s.some.Store(len(s.docs) > 0)
+}
+
+func (s *ill) of(k store.Key) illness {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.docs[k]
+}
+
+// troubleOfOne handles an error of the store about one document while there may
+// be none about others.
+func (e *engine) troubleOfOne(ctx context.Context, err error, h *hand, left []int) {
+	for _, i := range left {
+		key := h.tickets[i].Key
+		times := e.ill.add(key, err)
+		if ctx.Err() == nil {
+			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Int("times", times).Msg("the store fails for a document")
+		}
+		e.slow.add(key)
+		h.settle(i, delayed(worker.Backoff{First: time.Second}.Delay(times)))
+	}
+}
