@@ -61,7 +61,8 @@ func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	m, err := materializer.New(st, materializer.Config{Workers: 2})
+	// So few bytes that a slice is some 3,000 operations.
+	m, err := materializer.New(st, materializer.Config{Workers: 2, Bytes: 512 << 10})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -78,8 +79,11 @@ func child(role, path, life string) error {
 	}
 	ctx := context.Background()
 	failed := make(chan error, 1+appenders)
-	if role == "both" {
+	if role == "both" || role == "fold" {
 		go func() { failed <- m.Run(ctx) }()
+	}
+	if role == "fold" {
+		return <-failed
 	}
 	var out sync.Mutex
 	for a := range appenders {
