@@ -132,6 +132,9 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		if _, held := inHand[row.Key]; held {
 			continue
 		}
+		if l.e.collection(row.Key.Collection).paused.Load() {
+			continue // refreshPaused looks again when it goes on
+		}
 		if row.Wait == 0 {
 			page = append(page, row.Key)
 		} else if wait == 0 || row.Wait < wait {
@@ -173,12 +176,8 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	err := e.mark(ctx, h)
 	if h.marked {
 		err = e.rounds(ctx, h, []int{0})
-		defer func() {
-			e.lane.mu.Lock()
-			defer e.lane.mu.Unlock()
-			delete(e.lane.marked, tickets[0].Key)
-		}()
-		if h.stale || len(h.unsettled([]int{0})) > 0 {
+		defer e.lane.attempted(tickets[0].Key)
+		if h.wasStale() || len(h.unsettled([]int{0})) > 0 {
 			e.unmark(h)
 		}
 	}
@@ -186,7 +185,7 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 		e.trouble(ctx, err, h, h.unsettled([]int{0}))
 		e.lane.rest(h.results[0].Until)
 	}
-	return h.results
+	return h.finish()
 }
 
 func (l *lane) rest(until time.Time) {
@@ -232,7 +231,13 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 		f.Attempts, f.Park = last.Attempts, true
 	}
 	b := []item{{doc: doc, commit: store.Commit{Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: f}}}
+	// Before the record is written, so that a Run which is given up meanwhile finds
+	// what it has to take back.
+	e.lane.attempt(key, last)
 	outcomes, err := e.write(ctx, b)
+	if err != nil || outcomes[0] == store.Stale || f.Park {
+		defer e.lane.attempted(key)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -245,10 +250,24 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 		h.before, h.marked = last, true
 		e.lane.mu.Lock()
 		delete(e.lane.unmarked, key)
-		e.lane.marked[key] = last
 		e.lane.mu.Unlock()
 	}
 	return nil
+}
+
+// attempt remembers that an attempt is recorded and made, and what the document's
+// failure was before.
+func (l *lane) attempt(key store.Key, before *store.Failure) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.marked[key] = before
+}
+
+// attempted forgets it.
+func (l *lane) attempted(key store.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.marked, key)
 }
 
 // takeBack takes back the records of attempts that were given up because Run was

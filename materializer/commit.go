@@ -29,7 +29,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		e.traceEnd(it, outcomeOf(it, outcome), it.result.err)
 		if outcome == store.Stale {
 			e.counts.stale.Add(1)
-			h.stale = true
+			h.lost()
 			continue
 		}
 		e.ill.remove(it.doc.Key)

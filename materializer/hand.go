@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +26,6 @@ type hand struct {
 	// is the document's failure as it was before that.
 	marked bool
 	before *store.Failure
-	// stale tells that a commit of the hand was. Only the worker uses it.
-	stale bool
 	// spent is how long folds of the hand took. Only the worker uses it.
 	spent time.Duration
 
@@ -38,9 +37,11 @@ type hand struct {
 	folding int       // which one's fold is going on; -1 is none
 	since   time.Time // when the folds of this round began
 	seized  bool
-	stuck   int    // the one that was being folded when the hand was seized
-	kept    []item // folded in this round, and not stored yet
-	bytes   int64  // of the budget
+	stuck   int           // the one that was being folded when the hand was seized
+	taken   chan struct{} // made when it is seized, closed when all others are out
+	stale   bool          // a commit of the hand was
+	kept    []item        // folded in this round, and not stored yet
+	bytes   int64         // of the budget
 	over    bool
 	release func() // ends the worker that was started instead; nil if none was
 }
@@ -139,6 +140,7 @@ func (h *hand) seize(patience time.Duration) bool {
 		return false
 	}
 	h.seized, h.stuck = true, h.folding
+	h.taken = make(chan struct{})
 	return true
 }
 
@@ -149,7 +151,35 @@ func (h *hand) takeOut() (tickets []dispatcher.Ticket, results []dispatcher.Resu
 	defer h.mu.Unlock()
 	tickets, results = h.giveLocked(func(i int) bool { return i != h.stuck })
 	bytes, h.bytes = h.bytes, 0
+	close(h.taken)
 	return tickets, results, bytes
+}
+
+// finish returns the results that the worker gives back. If the hand is being
+// seized it waits until that is done.
+func (h *hand) finish() []dispatcher.Result {
+	h.mu.Lock()
+	taken := h.taken
+	h.mu.Unlock()
+	if taken != nil {
+		<-taken
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.results)
+}
+
+// lost says that a commit of the hand was stale.
+func (h *hand) lost() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stale = true
+}
+
+func (h *hand) wasStale() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stale
 }
 
 // keep keeps what is to be stored at the end of the round.

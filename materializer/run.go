@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
@@ -67,7 +68,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 }
 
 // suspectsLeft reports whether suspects have neither passed nor parked yet, or
-// whether that is not known.
+// whether that is not known, as of those in a paused collection.
 func (m *Materializer) suspectsLeft() bool {
 	if m.suspects.end.Load() == 0 {
 		return false
@@ -75,9 +76,13 @@ func (m *Materializer) suspectsLeft() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for row, err := range m.st.Runnable(ctx, m.names()) {
-		return err != nil || m.suspect(row.Since)
+		if err != nil || m.suspect(row.Since) {
+			return true
+		}
+		break // the oldest is first
 	}
-	return false
+	stored, err := m.st.Collections(ctx)
+	return err != nil || slices.ContainsFunc(stored, func(c store.Collection) bool { return c.Paused })
 }
 
 func (m *Materializer) run(ctx context.Context) error {

@@ -41,14 +41,14 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 	} else if some {
 		e.troubles.Store(0)
 	}
-	return h.results
+	return h.finish()
 }
 
 // perhapsOfOne reports whether an error of several documents may be the fault of
 // one of them.
 func perhapsOfOne(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !slices.ContainsFunc(
-		[]error{store.ErrClosed, store.ErrBusy, store.ErrFull, store.ErrInDoubt, ErrGraceOver},
+		[]error{store.ErrClosed, store.ErrBusy, store.ErrFull, store.ErrInDoubt, ErrGraceOver, errStopping},
 		func(target error) bool { return errors.Is(err, target) })
 }
 
