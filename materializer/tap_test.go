@@ -41,6 +41,10 @@ type tap struct {
 	points   []string
 	commits  []store.Commit
 	outcomes []store.Outcome
+
+	appending int                    // calls of Append under way, guarded by mu like the following
+	late      []store.Key            // what they made dirty
+	announce  func(keys []store.Key) // to whoever listens
 }
 
 var errDead = errors.New("the process is dead")
@@ -160,7 +164,44 @@ func call[T any](s *tap, before, after string, f func() (T, error)) (T, error) {
 }
 
 func (s *tap) Append(ctx context.Context, appends []store.Append) (store.Appended, error) {
-	return call(s, atAppend, appended, func() (store.Appended, error) { return s.Backend.Append(ctx, appends) })
+	s.mu.Lock()
+	s.appending++
+	s.mu.Unlock()
+	result, err := call(s, atAppend, appended, func() (store.Appended, error) { return s.Backend.Append(ctx, appends) })
+	s.mu.Lock()
+	s.appending--
+	var keys []store.Key
+	if s.appending == 0 {
+		keys, s.late = s.late, nil
+	}
+	announce := s.announce
+	s.mu.Unlock()
+	if len(keys) > 0 && announce != nil && err == nil {
+		announce(keys)
+	}
+	return result, err
+}
+
+// Listen has what an append made dirty announced after the point behind it, so
+// that what is seen there does not depend on how soon somebody takes it up.
+func (s *tap) Listen(l store.Listener) (stop func()) {
+	if dirty := l.Dirty; dirty != nil {
+		s.mu.Lock()
+		s.announce = dirty
+		s.mu.Unlock()
+		l.Dirty = func(keys []store.Key) {
+			s.mu.Lock()
+			wait := s.appending > 0
+			if wait {
+				s.late = append(s.late, keys...)
+			}
+			s.mu.Unlock()
+			if !wait {
+				dirty(keys)
+			}
+		}
+	}
+	return s.Backend.Listen(l)
 }
 
 func (s *tap) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
