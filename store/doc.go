@@ -12,8 +12,8 @@
 //   - Guarded: a view is written only over the state that it was computed from.
 //   - Honest: an error tells whether anything was stored (see [ErrInDoubt]).
 //
-// [Store] is the core. [Registrar], [Resolver], [Claimer], [Parking], [Announcer],
-// [Pauser], [Censor] and [Eraser] are the roles that every backend has besides; [Backend]
-// is all of them. [Follower], [Transactor] and [Checker] are roles for backends
-// that can. Package storetest checks all of it, a section per role.
+// [Store] is the core. [Registrar], [Resolver], [Log], [Feed], [Claimer], [Parking],
+// [Announcer], [Pauser], [Censor] and [Eraser] are the roles that every backend has besides; [Backend]
+// is all of them. [Follower], [Transactor], [Checker] and [Writers] are roles for
+// backends that can. Package storetest checks all of it, a section per role.
 package store

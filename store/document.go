@@ -23,10 +23,6 @@ func (k Key) String() string {
 	return k.Collection + "/" + k.ID
 }
 
-// Position is an operation's place in the whole log. The first is 1; 0 is
-// before everything.
-type Position int64
-
 // Since tells from when on a view lacks something: it is the place of the first
 // operation that is not in the view. The zero value means that nothing is
 // lacking.

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/refold-go/refold/store/position"
 )
 
 // Errors of appends and commits. After each of them nothing is stored, but for
@@ -41,9 +43,11 @@ var (
 	ErrDeleted = errors.New("refold: document is deleted")
 	// ErrParked means that the document's fold failed for good.
 	ErrParked = errors.New("refold: document is parked")
-	// ErrForeignToken means that the token was made by another store.
-	ErrForeignToken = errors.New("refold: token is of another store")
-	// ErrFutureToken means that the token is beyond the end of the log.
+	// ErrForeignToken means that the token or cursor was made by another store, or
+	// by the same one before it was restored from a backup.
+	ErrForeignToken = position.ErrForeign
+	// ErrFutureToken means that the token is beyond the end of the log, or the cursor
+	// beyond that of the feed; see [FutureTokenError] and [FutureCursorError].
 	ErrFutureToken = errors.New("refold: token is beyond the end of the log")
 )
 
@@ -53,6 +57,9 @@ var (
 	ErrClosed = errors.New("refold: store is closed")
 	// ErrClaimed means that another materializer works on the store.
 	ErrClaimed = errors.New("refold: another materializer works on this store")
+	// ErrFenced means that the writer of this handle was declared dead; see
+	// [Writers]. Nothing was stored, and the store has to be opened again.
+	ErrFenced = position.ErrFenced
 	// ErrTraces means that a document is forgotten, but that its bytes could not be
 	// removed yet, most often because somebody is reading the store.
 	ErrTraces = errors.New("refold: document is forgotten, but traces of it are left")

@@ -24,8 +24,12 @@ type Entry struct {
 type Operation struct {
 	// Seq is its number in its document: dense, from 1.
 	Seq int64
-	// Position is its place in the log.
+	// Position is its place in the log, and Writer who appended it: 0 in a store
+	// with one contiguous log.
 	Position Position
+	Writer   Writer
+	// History tells that it was appended as history, see [Append].
+	History bool
 	// Discarded tells that every fold passes over it, see [Parking.Discard].
 	Discarded bool
 	Entry
@@ -37,6 +41,10 @@ type Append struct {
 	// Head is the seq that the document's last operation must have, 0 for a
 	// document that must not exist yet. nil means any.
 	Head *int64
+	// History says that the entries are not new to the world: an import, or the past
+	// of a document that comes in late. They are folded like any other, and the
+	// change that they make says so, see [Change].
+	History bool
 	// Entries are appended in this order. There must be at least one.
 	Entries []Entry
 }

@@ -13,6 +13,8 @@ type Backend interface {
 	Store
 	Registrar
 	Resolver
+	Log
+	Feed
 	Claimer
 	Parking
 	Announcer
@@ -48,8 +50,8 @@ type Collection struct {
 type Resolver interface {
 	// Resolve returns for each key the document's highest seq at or below the
 	// token, 0 if there is none. The zero token resolves to 0. A token of another
-	// store is [ErrForeignToken], one beyond the end of the log
-	// [ErrFutureToken].
+	// store is [ErrForeignToken], one beyond the end of the log a
+	// [*FutureTokenError].
 	Resolve(ctx context.Context, token Token, keys []Key) ([]int64, error)
 
 	// End returns a token that covers all that is in the log.

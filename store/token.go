@@ -2,97 +2,75 @@ package store
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
+	"github.com/refold-go/refold/store/position"
 )
 
 // Token is a cut through the log of one store that a reader can carry: "at least
 // this much". An append returns one. It is comparable and can be a map key; its
-// text form is URL-safe. The zero value is before everything, of any store.
-type Token struct {
-	incarnation Incarnation
-	position    Position
+// text form is URL-safe, see [position.StoreToken]. The zero value is before
+// everything, of any store.
+type Token = position.StoreToken
+
+// Incarnation tells one life of a store from all others. A backend draws it at
+// random when it makes the store, and again when the store was restored from a
+// backup; it is never 0.
+type Incarnation = position.Incarnation
+
+// Position is an operation's place in the whole log. The first is 1; 0 is
+// before everything.
+type Position = position.Number
+
+// Writer is who appended an operation, in a store with many writers.
+type Writer = position.Writer
+
+// ParseToken reads what [Token.String] wrote. Errors: [ErrInvalid], which wraps a
+// [position.TextError].
+func ParseToken(text string) (Token, error) {
+	token, err := position.ParseStoreToken(text)
+	if err != nil {
+		return Token{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return token, nil
 }
 
-// Incarnation tells one store from another. A backend draws it at random when
-// it makes the store; it is never 0.
-type Incarnation uint64
-
-// NewToken is for backends: the token of all positions up to and including one.
+// NewToken is for backends with one contiguous log: the token of all positions up
+// to and including one.
 func NewToken(of Incarnation, upTo Position) Token {
 	if upTo <= 0 {
 		return Token{}
 	}
-	return Token{incarnation: of, position: upTo}
+	return position.TokenAt(upTo).In(of)
 }
 
-// Cut is for backends: it returns the position up to which the token goes, for
-// the store that it belongs to. Errors: [ErrForeignToken].
-func (t Token) Cut(of Incarnation) (Position, error) {
-	if t.IsZero() {
-		return 0, nil
-	}
-	if t.incarnation != of {
-		return 0, fmt.Errorf("%w: %s, this store is %016x", ErrForeignToken, t, uint64(of))
-	}
-	return t.position, nil
-}
-
-// IsZero reports whether the token is the zero token.
-func (t Token) IsZero() bool { return t == Token{} }
-
-// String returns the text form, <incarnation>:m<position>, or the empty string
-// for the zero token. Later versions may put more behind it: treat it as opaque.
-func (t Token) String() string {
-	if t.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%016x:m%d", uint64(t.incarnation), t.position)
-}
-
-// ParseToken reads what String wrote. Errors: [ErrInvalid], with what is wrong.
-func ParseToken(s string) (Token, error) {
-	if s == "" {
-		return Token{}, nil
-	}
-	invalid := func(got string) (Token, error) {
-		return Token{}, &InvalidError{Field: "token", Got: got, Want: "16 hexadecimal digits, a colon, m and a number"}
-	}
-	const maxLen = 4096
-	if len(s) > maxLen {
-		return invalid(fmt.Sprintf("%d bytes long", len(s)))
-	}
-	front, back, ok := strings.Cut(s, ":")
-	if !ok {
-		return invalid(fmt.Sprintf("no colon in %q", s))
-	}
-	if len(front) != 16 || strings.Trim(front, "0123456789abcdef") != "" {
-		return invalid(fmt.Sprintf("store %q", front))
-	}
-	of, err := strconv.ParseUint(front, 16, 64)
-	if err != nil || of == 0 {
-		return invalid(fmt.Sprintf("store %q", front))
-	}
-	digits, ok := strings.CutPrefix(back, "m")
-	if !ok || digits == "" || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
-		return invalid(fmt.Sprintf("position %q", back))
-	}
-	position, err := strconv.ParseInt(digits, 10, 64)
+// CutOf is for backends with one contiguous log: it returns the position up to
+// which the token goes, for the store that it belongs to, whose log ends at end.
+// Errors: [ErrForeignToken], [*FutureTokenError]. A token with writers is of the
+// future: this store has none.
+func CutOf(token Token, of Incarnation, end Position) (Position, error) {
+	cut, err := token.Cut(of)
 	if err != nil {
-		return invalid(fmt.Sprintf("position %q", back))
+		return 0, err
 	}
-	return Token{incarnation: Incarnation(of), position: Position(position)}, nil
+	if cut.Max() > end || cut.Max() != cut.Min() {
+		return 0, &FutureTokenError{Token: token, End: NewToken(of, end)}
+	}
+	return max(cut.Min(), 0), nil
 }
 
-// MarshalText returns the text form, for JSON and the like.
-func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote. Errors as in [ParseToken].
-func (t *Token) UnmarshalText(text []byte) error {
-	parsed, err := ParseToken(string(text))
-	if err != nil {
-		return err
-	}
-	*t = parsed
-	return nil
+// FutureTokenError says how far the log is. It is an [ErrFutureToken].
+type FutureTokenError struct {
+	Token Token
+	// End covers all that is in the log.
+	End Token
 }
+
+func (e *FutureTokenError) Error() string {
+	if e.End.IsZero() {
+		return fmt.Sprintf("%v: %s, the log is empty", ErrFutureToken, e.Token)
+	}
+	return fmt.Sprintf("%v: %s, the end is %s", ErrFutureToken, e.Token, e.End)
+}
+
+// Is reports whether target is [ErrFutureToken].
+func (e *FutureTokenError) Is(target error) bool { return target == ErrFutureToken }

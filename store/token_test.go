@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/position"
 )
 
 func TestTokenText(t *testing.T) {
@@ -37,9 +38,9 @@ func TestTokenText(t *testing.T) {
 func TestParseTokenRefuses(t *testing.T) {
 	for _, text := range []string{
 		" ", ":", "m1", "1", "0000000000000007", "0000000000000007:", "0000000000000007:m", "0000000000000007:1",
-		"0000000000000007m1", "0000000000000007:m0", "0000000000000007:m01", "0000000000000007:m-1", "0000000000000007:m+1",
+		"0000000000000007m1", "0000000000000007:m01", "0000000000000007:m-0", "0000000000000007:m5~", "0000000000000007:m5~1.5", "0000000000000007:m+1",
 		"0000000000000007:m1 ", " 0000000000000007:m1", "0000000000000007:m1:m2", "0000000000000007:m1_000", "0000000000000007:m1.0",
-		"0000000000000007:m9223372036854775808", "0000000000000007:m99999999999999999999", "0000000000000000:m1",
+		"0000000000000007:m9223372036854775809", "0000000000000007:m99999999999999999999", "0000000000000000:m1",
 		"000000000000007:m1", "00000000000000007:m1", "000000000000000G:m1", "000000000000000F:m1", "0x00000000000007:m1",
 		"+000000000000007:m1", "0000000000000007:M1", "0000000000000007:m\u0661", "0000000000000007:m1\x00",
 		strings.Repeat("0", 5000), "0000000000000007:m" + strings.Repeat("1", 5000),
@@ -48,21 +49,43 @@ func TestParseTokenRefuses(t *testing.T) {
 		if !errors.Is(err, store.ErrInvalid) || !token.IsZero() {
 			t.Errorf("%.40q is read as %v, %v", text, token, err)
 		}
-		if invalid, ok := errors.AsType[*store.InvalidError](err); !ok || invalid.Field != "token" || len(err.Error()) > 4500 {
+		if _, ok := errors.AsType[*position.TextError](err); !ok || len(err.Error()) > 300 {
 			t.Errorf("%.40q: error is %.200v", text, err)
 		}
 	}
 }
 
-func TestTokenCut(t *testing.T) {
-	if cut, err := store.NewToken(7, 42).Cut(7); err != nil || cut != 42 {
-		t.Errorf("cut is %d, %v, want 42", cut, err)
+func TestCutOf(t *testing.T) {
+	ahead, err := position.NewToken(3, position.Position{Writer: 1, Number: 5})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if cut, err := (store.Token{}).Cut(7); err != nil || cut != 0 {
-		t.Errorf("cut of the zero token is %d, %v", cut, err)
-	}
-	if _, err := store.NewToken(8, 42).Cut(7); !errors.Is(err, store.ErrForeignToken) {
-		t.Errorf("cut by another store: %v", err)
+	for _, c := range []struct {
+		token store.Token
+		end   store.Position
+		want  store.Position
+		err   error
+	}{
+		{store.Token{}, 0, 0, nil},
+		{store.NewToken(7, 42), 42, 42, nil},
+		{store.NewToken(7, 42), 50, 42, nil},
+		{position.TokenAt(0).In(7), 0, 0, nil},
+		{position.TokenAt(-5).In(7), 0, 0, nil},
+		{store.NewToken(7, 43), 42, 0, store.ErrFutureToken},
+		{store.NewToken(7, 1), 0, 0, store.ErrFutureToken},
+		{ahead.In(7), 42, 0, store.ErrFutureToken},
+		{store.NewToken(8, 42), 42, 0, store.ErrForeignToken},
+	} {
+		got, err := store.CutOf(c.token, 7, c.end)
+		if got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("cut of %s in a log up to %d is %d, %v, want %d, %v", c.token, c.end, got, err, c.want, c.err)
+		}
+		if errors.Is(err, store.ErrFutureToken) {
+			future, ok := errors.AsType[*store.FutureTokenError](err)
+			if !ok || future.Token != c.token || future.End != store.NewToken(7, c.end) {
+				t.Errorf("cut of %s in a log up to %d: %v does not say how far the log is", c.token, c.end, err)
+			}
+		}
 	}
 }
 
@@ -84,7 +107,7 @@ func TestTokenInJSON(t *testing.T) {
 		t.Errorf("JSON is read as %+v, %v", read, err)
 	}
 	kept := token
-	if err := json.Unmarshal([]byte(`"nonsense"`), &kept); !errors.Is(err, store.ErrInvalid) || kept != token {
+	if err := json.Unmarshal([]byte(`"nonsense"`), &kept); !errors.Is(err, position.ErrToken) || kept != token {
 		t.Errorf("nonsense is read as %v, %v", kept, err)
 	}
 }

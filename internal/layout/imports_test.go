@@ -11,10 +11,10 @@ import (
 // mayImport says which packages of this module each one may import; x/... stands
 // for x and all that is in it.
 var mayImport = map[string][]string{
-	"store":           {},
-	"store/storetest": {"store"},
-	"store/memory":    {"store"},
-	"store/sqlite":    {"store"},
+	"store":           {"store/position"},
+	"store/storetest": {"store", "store/position"},
+	"store/memory":    {"store", "store/position"},
+	"store/sqlite":    {"store", "store/position"},
 	"store/position":  {},
 	"bus":             {},
 	"worker":          {},

@@ -113,7 +113,7 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			continue
 		}
 		op := operation{
-			Operation: store.Operation{Seq: p.Seq, Position: p.Position, Entry: cloneEntry(a.Entries[i])},
+			Operation: store.Operation{Seq: p.Seq, Position: p.Position, History: a.History, Entry: cloneEntry(a.Entries[i])},
 			appended:  now,
 		}
 		op.Time = op.Time.UTC()
@@ -121,6 +121,7 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			op.Time = now
 		}
 		d.operations = append(d.operations, op)
+		s.log = append(s.log, logged{d, op.Seq})
 		if op.ID != "" {
 			if d.ids == nil {
 				d.ids = make(map[string]int64)

@@ -55,6 +55,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 	in.leaveLocked(d)
 	if c.Applied > c.Loaded {
 		d.setView(c)
+		s.changeLocked(in, d, c.History)
 	}
 	d.setFailure(c.Failure, now)
 	in.enterLocked(d)

@@ -23,7 +23,9 @@ func (s *Store) Forget(ctx context.Context, key store.Key) error {
 		c := s.collections[key.Collection]
 		c.leaveLocked(d)
 		c.ids.remove(key.ID)
+		c.changed.remove(d.changed)
 		delete(c.documents, key.ID)
+		s.unlogLocked(func(gone *document) bool { return gone == d })
 	}
 	return nil
 }
@@ -59,6 +61,7 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 		return err
 	}
 	if s.collections[collection] != nil {
+		s.unlogLocked(func(gone *document) bool { return gone.key.Collection == collection })
 		delete(s.collections, collection)
 		s.drops++
 	}

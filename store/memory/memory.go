@@ -38,6 +38,8 @@ type Store struct {
 	closed      bool
 	claimed     bool
 	end         store.Position
+	changes     int64 // the number of the last change of a view
+	log         []logged
 	collections map[string]*collection
 	// forgotten has the hash of each key that is refused for ever.
 	forgotten map[[sha256.Size]byte]struct{}
@@ -61,6 +63,9 @@ type collection struct {
 	runnable ordered[store.Position]
 	// parked has exactly the parked documents, in order of id.
 	parked ordered[string]
+	// changed has exactly the documents whose views ever changed, in order of their
+	// last change.
+	changed ordered[int64]
 }
 
 type document struct {
@@ -73,6 +78,9 @@ type document struct {
 	epoch   int64
 	view    []byte // nil if deleted
 	deleted bool
+	// changed is the number of the last change of the view, and news that of the last
+	// one that was not history alone; 0 if there is none.
+	changed, news int64
 	// discards are in order of seq.
 	discards []store.Discard
 	// failure is never changed in place, only replaced.
@@ -109,7 +117,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	s.collections = nil
+	s.collections, s.log = nil, nil
 	s.mu.Unlock()
 	if first {
 		s.listeners.Closed()

@@ -62,12 +62,9 @@ func (s *Store) Resolve(ctx context.Context, token store.Token, keys []store.Key
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
-	cut, err := token.Cut(s.incarnation)
+	cut, err := store.CutOf(token, s.incarnation, s.end)
 	if err != nil {
 		return nil, err
-	}
-	if cut > s.end {
-		return nil, store.ErrFutureToken
 	}
 	seqs := make([]int64, len(keys))
 	for i, k := range keys {

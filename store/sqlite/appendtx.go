@@ -76,7 +76,7 @@ func (s *Store) appendIn(r *txRunner, w *appendWork) error {
 	if _, err := r.one(bumpMeta, metaSynced); err != nil {
 		return err
 	}
-	t := newTransaction(r, s.incarnation, time.Now())
+	t := newTransaction(r, s.incarnation, s.writer.salt, time.Now())
 	if err := w.do(t); err != nil {
 		return err
 	}

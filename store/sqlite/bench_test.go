@@ -204,7 +204,7 @@ func (w *raw) commit(b *testing.B) {
 
 // append writes the rows of one append, with the same statements as the store.
 func (w *raw) append(b *testing.B, document int, entries []store.Entry) {
-	t := newTransaction(&w.c.conn, 1, time.Now())
+	t := newTransaction(&w.c.conn, 1, 1, time.Now())
 	work := appendWork{appends: []store.Append{{Key: benchKey(document), Entries: entries}}}
 	if err := work.do(t); err != nil {
 		b.Fatal(err)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"strings"
 
@@ -108,8 +109,18 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 			notBefore = t.now + int64(f.Delay)
 		}
 	}
+	var changed, news driver.Value
+	if c.Applied > c.Loaded {
+		if changed, err = t.change(); err != nil {
+			return 0, err
+		}
+		if !c.History {
+			news = changed
+		}
+	}
 	err = t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
-		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted))
+		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
+		changed, news)
 	if err != nil {
 		return 0, err
 	}

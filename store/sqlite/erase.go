@@ -60,6 +60,9 @@ func (t *transaction) eraseOperations(document int64, s *spent) (all bool, err e
 		}
 	}
 	if last > 0 {
+		if err := t.run.exec(dropLog, document, last); err != nil {
+			return false, err
+		}
 		err = t.run.exec(dropOperations, document, last)
 	}
 	return all, err

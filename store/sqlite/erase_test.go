@@ -109,7 +109,7 @@ func TestErasingGoesOnWhenTheFileIsOpened(t *testing.T) {
 		{Key: store.Key{Collection: "tasks", ID: "a"}, Entries: make([]store.Entry, 2*sliceRows)},
 		{Key: store.Key{Collection: "tasks", ID: "b"}, Entries: make([]store.Entry, 1)},
 	})
-	hash := hashKey(s.incarnation, secretKey)
+	hash := hashKey(s.writer.salt, secretKey)
 	for _, w := range []work{
 		&forgetWork{secretKey, hash}, &eraseWork{name: hex.EncodeToString(hash), only: true},
 		&dropWork{"tasks"}, new(dropSliceWork),

@@ -36,13 +36,13 @@ func (t *transaction) forgotten(k store.Key) (bool, error) {
 	if t.forgets == forgotNone {
 		return false, nil
 	}
-	row, err := t.run.one(getForgotten, hashKey(t.of, k))
+	row, err := t.run.one(getForgotten, hashKey(t.salt, k))
 	return row != nil, err
 }
 
 // hashKey is what is kept of a document that was forgotten.
-func hashKey(of store.Incarnation, k store.Key) []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(k.Collection)+1+len(k.ID)), uint64(of))
+func hashKey(salt uint64, k store.Key) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(k.Collection)+1+len(k.ID)), salt)
 	b = append(append(append(b, k.Collection...), 0), k.ID...)
 	sum := sha256.Sum256(b)
 	return sum[:]
@@ -51,7 +51,7 @@ func hashKey(of store.Incarnation, k store.Key) []byte {
 // Forgotten implements [store.Eraser].
 func (s *Store) Forgotten(ctx context.Context, key store.Key) (yes bool, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		row, err := c.one(getForgotten, hashKey(s.incarnation, key))
+		row, err := c.one(getForgotten, hashKey(s.writer.salt, key))
 		yes = row != nil
 		return err
 	})
@@ -75,7 +75,7 @@ func (s *Store) Forget(ctx context.Context, key store.Key) error {
 	if err := store.CheckKey(key); err != nil {
 		return err
 	}
-	hash := hashKey(s.incarnation, key)
+	hash := hashKey(s.writer.salt, key)
 	if err := s.submit(ctx, newRequest(&forgetWork{key, hash}, true, 1000)); err != nil {
 		return err
 	}

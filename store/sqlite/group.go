@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -18,6 +19,17 @@ import (
 // the one at fault has to bear it.
 func (w *writer) runGroup(group []*request) {
 	err := w.attempt(group)
+	if errors.Is(err, errUnsynced) {
+		err = w.begin(true, func() bool {
+			return slices.ContainsFunc(group, func(r *request) bool { return !r.left.Load() })
+		})
+		switch {
+		case err == nil:
+			err = w.attempt(group)
+		case err != errNobody:
+			err = fmt.Errorf("refold: starting a transaction: %w", classify(err))
+		}
+	}
 	w.health.wrote(err)
 	if err == nil {
 		for _, r := range group {
@@ -49,7 +61,8 @@ func (w *writer) runGroup(group []*request) {
 // attempt runs and commits a group. After an error nothing is stored, but for
 // [store.ErrInDoubt], and the transaction has ended.
 func (w *writer) attempt(group []*request) error {
-	t := newTransaction(&w.conn.conn, w.of, time.Now())
+	t := newTransaction(&w.conn.conn, w.of, w.salt, time.Now())
+	t.synced, t.skip = w.conn.level >= SyncFull.level(), w.skip
 	for _, r := range group {
 		r.err = r.work.do(t)
 		if isStatementError(r.err) {
@@ -61,7 +74,11 @@ func (w *writer) attempt(group []*request) error {
 		w.undo()
 		return classify(err)
 	}
-	return w.commit(w.conn.commit)
+	err := w.commit(w.conn.commit)
+	if err == nil && t.changes.moved {
+		w.skip = false
+	}
+	return err
 }
 
 func isStatementError(err error) bool {

@@ -111,8 +111,8 @@ func checkLog(t testing.TB, s *Store) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last, _ := end.Cut(s.incarnation); int(last) != len(seen) {
-		t.Fatalf("last position %d but %d operations", last, len(seen))
+	if last, _ := end.Cut(s.incarnation); int(last.Min()) != len(seen) {
+		t.Fatalf("last position %d but %d operations", last.Min(), len(seen))
 	}
 	return len(seen)
 }

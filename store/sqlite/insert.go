@@ -1,13 +1,14 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
 )
 
-const insertInto = `INSERT INTO refold_operations (document, seq, position, id, kind, at, time, meta, body) VALUES `
+const insertInto = `INSERT INTO refold_operations (document, seq, position, id, kind, at, time, meta, body, marks) VALUES `
 
 const (
 	// manyRows is how many operations insertMany inserts.
@@ -15,7 +16,7 @@ const (
 	// manyBytes is the most bytes of bodies and metas that it is used for. Above
 	// that a crossing into C is not what costs.
 	manyBytes = 16 << 10
-	columns   = 9
+	columns   = 10
 )
 
 // insertRows inserts several operations at once, which makes appends of ten a
@@ -23,7 +24,7 @@ const (
 // opening a statement journal, which costs more than the crossings saved: what
 // failed half-way is rolled back with its transaction.
 var insertRows = strings.Replace(insertInto, "INSERT", "INSERT OR FAIL", 1) +
-	strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?), ", manyRows-1) + "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", manyRows-1) + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 // write adds the new entries of one document, and says where all of them are.
 func (p *plan) write(t *transaction, a *store.Append, d *store.AppendedDocument) error {
@@ -47,7 +48,10 @@ func (p *plan) write(t *transaction, a *store.Append, d *store.AppendedDocument)
 	if err != nil {
 		return err
 	}
-	return p.insert(t, a.Entries, d.Operations)
+	if err := t.run.exec(insertLog, before+1, p.document, p.head+1, int64(p.fresh)); err != nil {
+		return err
+	}
+	return p.insert(t, a, d.Operations)
 }
 
 // move bumps the head of a document once for all entries, and marks the document
@@ -100,8 +104,12 @@ func place(placed []store.Placed, seq, position int64) {
 }
 
 // insert inserts the entries that are no duplicates.
-func (p *plan) insert(t *transaction, entries []store.Entry, placed []store.Placed) error {
+func (p *plan) insert(t *transaction, a *store.Append, placed []store.Placed) error {
 	rows, size := 0, 0
+	var marks driver.Value
+	if a.History {
+		marks = int64(markHistory)
+	}
 	t.args = t.args[:0]
 	flush := func() error {
 		defer func() { clear(t.args); t.args, rows, size = t.args[:0], 0, 0 }()
@@ -115,13 +123,13 @@ func (p *plan) insert(t *transaction, entries []store.Entry, placed []store.Plac
 		}
 		return nil
 	}
-	for i := range entries {
+	for i := range a.Entries {
 		if placed[i].Duplicate {
 			continue
 		}
-		e := &entries[i]
+		e := &a.Entries[i]
 		t.args = append(t.args, p.document, placed[i].Seq, int64(placed[i].Position),
-			nullText(e.ID), e.Kind, t.now, nullTime(e.Time), nullBlob(e.Meta), notNull(e.Body))
+			nullText(e.ID), e.Kind, t.now, nullTime(e.Time), nullBlob(e.Meta), notNull(e.Body), marks)
 		rows++
 		if size += len(e.Body) + len(e.Meta); rows == manyRows || size > manyBytes {
 			if err := flush(); err != nil {

@@ -116,6 +116,11 @@ func recognize(c *conn, path string, migrations []string) (contents, error) {
 	case version < 1 || version > int64(known):
 		return nothing, &SchemaError{Path: path, Found: max(int(version), 0), Expected: known}
 	case version < int64(known):
+		if same, err := hasShape(c, migrations[:version]); err != nil {
+			return nothing, err
+		} else if !same {
+			return nothing, &SchemaError{Path: path, Expected: known}
+		}
 		return ours, nil
 	}
 	// Preparing all that will be used proves that all tables and columns are there.

@@ -56,8 +56,8 @@ func fillDocument(d *store.Document, row []driver.Value) {
 		}
 	}
 	if d.Applied > 0 {
-		d.View = blob(row[18])
-		row[18] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[20])
+		row[20] = nil // the row is kept, the view is the caller's
 	}
 }
 
@@ -80,6 +80,23 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 		return nil, err
 	}
 	return out, nil
+}
+
+// asOperation reads a row of an operation.
+func asOperation(row []driver.Value) store.Operation {
+	marks := integer(row[7])
+	op := store.Operation{
+		Seq:       integer(row[0]),
+		Position:  store.Position(integer(row[1])),
+		Discarded: marks&markDiscarded != 0,
+		History:   marks&markHistory != 0,
+		Entry: store.Entry{
+			ID: text(row[2]), Kind: text(row[3]), Time: moment(row[4]),
+			Meta: blob(row[5]), Body: blob(row[6]),
+		},
+	}
+	row[5], row[6] = nil, nil // the row is kept, these are the caller's
+	return op
 }
 
 // spending is a budget and what was taken out of it.
@@ -105,16 +122,7 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		limit = int64(b.Operations - b.operations)
 	}
 	return c.each(readOperations, func(row []driver.Value) bool {
-		op := store.Operation{
-			Seq:       integer(row[0]),
-			Position:  store.Position(integer(row[1])),
-			Discarded: truth(row[7]),
-			Entry: store.Entry{
-				ID: text(row[2]), Kind: text(row[3]), Time: moment(row[4]),
-				Meta: blob(row[5]), Body: blob(row[6]),
-			},
-		}
-		row[5], row[6] = nil, nil // the row is kept, these are the caller's
+		op := asOperation(row)
 		size := int64(len(op.Body) + len(op.Meta))
 		if b.Bytes > 0 && b.operations > 0 && b.bytes+size > b.Bytes {
 			b.spent = true

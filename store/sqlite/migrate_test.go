@@ -13,12 +13,12 @@ func TestMigrations(t *testing.T) {
 	mustAppend(t, s, one("a", "1"))
 	s.Close()
 
-	steps := []string{schemaVersion1, "CREATE TABLE refold_two (x INTEGER) STRICT", "ALTER TABLE refold_two ADD COLUMN y INTEGER"}
-	broken := append(steps[:2:2], "ALTER TABLE refold_two ADD COLUMN y INTEGER; this is no SQL")
-	if _, err := openSchema(path, nil, broken); err == nil || !strings.Contains(err.Error(), "version 3") {
+	steps := []string{schemaVersion1, schemaVersion2, "CREATE TABLE refold_two (x INTEGER) STRICT", "ALTER TABLE refold_two ADD COLUMN y INTEGER"}
+	broken := append(steps[:3:3], "ALTER TABLE refold_two ADD COLUMN y INTEGER; this is no SQL")
+	if _, err := openSchema(path, nil, broken); err == nil || !strings.Contains(err.Error(), "version 4") {
 		t.Errorf("a migration that fails: %v", err)
 	}
-	open(t, path, nil).Close() // still version 1, with no table of version 2
+	open(t, path, nil).Close() // still version 2, with no table of version 3
 
 	s, err := openSchema(path, nil, steps)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestMigrations(t *testing.T) {
 	}
 	s.Close()
 	if _, err := Open(path, nil); !errors.Is(err, ErrSchema) {
-		t.Errorf("version 3 opened by version 1: %v", err)
+		t.Errorf("version 4 opened by version 2: %v", err)
 	}
 
 	fresh := filepath.Join(t.TempDir(), "fresh.db")

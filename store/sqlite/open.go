@@ -127,18 +127,24 @@ func (s *Store) prepare(found contents, migrations []string) error {
 
 // readMeta reads what does not change while the store is open.
 func (s *Store) readMeta() error {
-	row, err := s.writer.conn.one(getMeta, metaIncarnation)
-	if err != nil {
-		return err
-	}
-	if len(row) == 1 {
-		if n, ok := row[0].(int64); ok && n != 0 {
-			s.incarnation = store.Incarnation(n)
-			s.writer.of = s.incarnation
-			return nil
+	var read [2]uint64
+	for i, key := range []string{metaIncarnation, metaSalt} {
+		row, err := s.writer.conn.one(getMeta, key)
+		if err != nil {
+			return err
 		}
+		n := int64(0)
+		if row != nil {
+			n, _ = row[0].(int64)
+		}
+		if n == 0 {
+			return &SchemaError{Path: s.path, Expected: len(schema)}
+		}
+		read[i] = uint64(n)
 	}
-	return &SchemaError{Path: s.path, Expected: len(schema)}
+	s.incarnation = store.Incarnation(read[0])
+	s.writer.of, s.writer.salt = s.incarnation, read[1]
+	return nil
 }
 
 // openWriter opens the writing connection, which makes the file if it is fresh.

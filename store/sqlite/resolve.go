@@ -9,21 +9,18 @@ import (
 
 // Resolve implements [store.Resolver].
 func (s *Store) Resolve(ctx context.Context, token store.Token, keys []store.Key) ([]int64, error) {
-	cut, err := token.Cut(s.incarnation)
-	if err != nil {
-		return nil, err
-	}
 	seqs := make([]int64, len(keys))
-	err = s.read(ctx, func(c *conn) error {
-		if cut == 0 {
+	err := s.read(ctx, func(c *conn) error {
+		if token.IsZero() {
 			return nil
 		}
 		end, err := lastPosition(c)
 		if err != nil {
 			return err
 		}
-		if cut > end {
-			return fmt.Errorf("%w: %s, the end is %d", store.ErrFutureToken, token, end)
+		cut, err := store.CutOf(token, s.incarnation, end)
+		if err != nil {
+			return err
 		}
 		for i, k := range keys {
 			if seqs[i], err = seqAt(c, k, int64(cut)); err != nil {

@@ -2,7 +2,7 @@ package sqlite
 
 // schema has the migrations: element i leads from version i to version i+1. A
 // released one never changes.
-var schema = []string{schemaVersion1}
+var schema = []string{schemaVersion1, schemaVersion2}
 
 // schemaVersion1 is the first schema.
 //
@@ -107,9 +107,49 @@ CREATE TABLE refold_discards (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE refold_forgotten (
-	hash BLOB PRIMARY KEY -- of the incarnation of the store, the collection and the id
+	hash BLOB PRIMARY KEY -- of a salt, the collection and the id
 ) STRICT, WITHOUT ROWID;
 `
+
+// schemaVersion2 adds the log in order of position, and the feed of changes.
+//
+// The log has a row for each run of operations that one append adds to one
+// document, whose positions follow each other: an append of ten costs one more row,
+// at the end of the table. An index on the operations would cost ten.
+//
+// What is there already gets its numbers of changes in any order, as nobody has
+// seen one yet.
+const schemaVersion2 = `
+CREATE TABLE refold_log (
+	position INTEGER PRIMARY KEY, -- of the first operation
+	document INTEGER NOT NULL,
+	seq      INTEGER NOT NULL,    -- of the first operation
+	count    INTEGER NOT NULL     -- of operations
+) STRICT;
+INSERT INTO refold_log (position, document, seq, count)
+	SELECT position, document, seq, 1 FROM refold_operations ORDER BY position;
+
+ALTER TABLE refold_operations RENAME COLUMN discarded TO marks; -- see markDiscarded
+
+ALTER TABLE refold_progress ADD COLUMN changed INTEGER NOT NULL DEFAULT 0; -- number of the last change of the view
+ALTER TABLE refold_progress ADD COLUMN news    INTEGER NOT NULL DEFAULT 0; -- of the last one that was not history alone
+UPDATE refold_progress AS p SET changed = n.number, news = n.number
+	FROM (SELECT generation, document, row_number() OVER (ORDER BY generation, document) AS number
+		FROM refold_progress WHERE applied > 0) AS n
+	WHERE p.generation = n.generation AND p.document = n.document;
+CREATE INDEX refold_changes ON refold_progress (generation, changed) WHERE changed > 0;
+
+INSERT INTO refold_meta (key, value) VALUES ('change', 0), ('ceiling', 0);
+UPDATE refold_meta SET value = (SELECT coalesce(max(changed), 0) FROM refold_progress)
+	WHERE key IN ('change', 'ceiling');
+INSERT INTO refold_meta (key, value) SELECT 'salt', value FROM refold_meta WHERE key = 'incarnation';
+`
+
+// The marks of an operation. NULL is none.
+const (
+	markDiscarded = 1 // folds pass over it
+	markHistory   = 2 // it was appended as history
+)
 
 // The keys of refold_meta.
 const (
@@ -121,4 +161,7 @@ const (
 	metaSynced      = "synced"      // bumped to have something to sync, see group
 	metaClaimed     = "claimed"     // 1 from a claim until its release
 	metaDropped     = "dropped"     // how many collections were dropped
+	metaChange      = "change"      // the number of the last change of a view
+	metaCeiling     = "ceiling"     // up to which numbers of changes may have been seen; never moved without a sync
+	metaSalt        = "salt"        // of the hashes of what was forgotten
 )

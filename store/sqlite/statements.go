@@ -35,6 +35,7 @@ const (
 	findID
 	insertOne
 	insertMany
+	insertLog
 	markDirty
 	moveApplied
 	putView
@@ -53,6 +54,10 @@ const (
 	scanViews
 	readOperations
 	runnablePage
+	logStart
+	logPage
+	changesPlain
+	changesViews
 	countDirty
 	countParked
 	parkedPage
@@ -67,6 +72,7 @@ const (
 	startErasing
 	getErasing
 	nextOperation
+	dropLog
 	dropOperations
 	dropProgress
 	dropDiscards
@@ -116,8 +122,9 @@ var statements = [statementCount]struct{ what, sql string }{
 	changes:    {"counting changes", `SELECT changes()`},
 	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last = ?3 WHERE id = ?1`},
 	findID:     {"looking up an operation id", `SELECT seq, position, kind, body FROM refold_operations WHERE document = ?1 AND id = ?2`},
-	insertOne:  {"inserting an operation", insertInto + `(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
+	insertOne:  {"inserting an operation", insertInto + `(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	insertMany: {"inserting operations", insertRows},
+	insertLog:  {"extending the log", `INSERT INTO refold_log (position, document, seq, count) VALUES (?1, ?2, ?3, ?4)`},
 
 	markDirty: {"marking a document dirty", `
 		UPDATE refold_progress SET dirty = 1, since_position = ?3, since_time = ?4
@@ -125,7 +132,8 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	moveApplied: {"moving applied", `
 		UPDATE refold_progress SET applied = ?5, dirty = ?6, since_position = ?7, since_time = ?8,
-			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12, deleted = iif(?5 = ?3, deleted, ?13)
+			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12, deleted = iif(?5 = ?3, deleted, ?13),
+			changed = coalesce(?14, changed), news = coalesce(?15, news)
 		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked`},
 	putView: {"writing a view", `
 		INSERT INTO refold_views (generation, document, body) VALUES (?1, ?2, ?3)
@@ -134,7 +142,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	nextPlace: {"reading the place of an operation", `
 		SELECT position, at FROM refold_operations WHERE document = +?1 AND seq >= +?2 ORDER BY seq LIMIT 1`},
 	lastPlace: {"reading the place of an operation", `SELECT last FROM refold_documents WHERE id = ?1`},
-	getPlace:  {"reading the place of an operation", `SELECT position, at, discarded FROM refold_operations WHERE document = ?1 AND seq = ?2`},
+	getPlace:  {"reading the place of an operation", `SELECT position, at, marks FROM refold_operations WHERE document = ?1 AND seq = ?2`},
 	putFailure: {"recording a failure", `
 		INSERT INTO refold_failures (generation, document, name, parked, seq, error, stack, first_at, last_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
@@ -155,7 +163,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	scanViews: {"scanning documents", selectDocument + `v.body` + fromDocument + joinViews + whereAfter},
 
 	readOperations: {"reading operations", `
-		SELECT seq, position, id, kind, coalesce(time, at), meta, body, discarded FROM refold_operations
+		SELECT seq, position, id, kind, coalesce(time, at), meta, body, marks FROM refold_operations
 		WHERE document = (SELECT d.id FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
 			WHERE c.name = +?1 AND d.name = +?2)
 		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
@@ -164,19 +172,30 @@ var statements = [statementCount]struct{ what, sql string }{
 		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
 		WHERE p.generation = +?1 AND p.parked = +?4 AND p.since_position > +?2 AND p.dirty = 1
 		ORDER BY p.since_position LIMIT +?3`},
+	logStart: {"reading the log", `SELECT coalesce(max(position), 0) FROM refold_log WHERE position <= +?1`},
+	logPage: {"reading the log", `
+		SELECT o.seq, o.position, o.id, o.kind, coalesce(o.time, o.at), o.meta, o.body, o.marks, c.name, d.name
+		FROM refold_log l
+		CROSS JOIN refold_documents d ON d.id = l.document
+		CROSS JOIN refold_collections c ON c.id = d.collection AND c.name IS NOT NULL
+		CROSS JOIN refold_operations o ON o.document = l.document AND o.seq >= l.seq AND o.seq < l.seq + l.count
+		WHERE l.position >= +?1 AND l.position <= +?3 AND o.position > +?2 AND o.position <= +?3
+		ORDER BY l.position, o.seq LIMIT +?4`},
+	changesPlain: {"reading changes", selectDocument + `NULL` + fromChanges + whereChanged},
+	changesViews: {"reading changes", selectDocument + `v.body` + fromChanges + joinViews + whereChanged},
 	countDirty: {"counting dirty documents", `
 		SELECT count(*), coalesce(sum(not_before > ?2), 0) FROM refold_progress INDEXED BY refold_runnable
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
 	countParked: {"counting parked documents", `SELECT count(*) FROM refold_failures INDEXED BY refold_parked WHERE generation = +?1 AND parked = 1`},
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, NULL
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, NULL
 		FROM refold_failures f
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
 		JOIN refold_documents d ON d.id = f.document
 		WHERE f.generation = +?1 AND f.parked = 1 AND f.name > +?2
 		ORDER BY f.name LIMIT +?3`},
-	discard:    {"discarding an operation", `UPDATE refold_operations SET discarded = 1 WHERE document = ?1 AND seq = ?2`},
+	discard:    {"discarding an operation", `UPDATE refold_operations SET marks = coalesce(marks, 0) | 1 WHERE document = ?1 AND seq = ?2`},
 	putDiscard: {"recording a discard", `INSERT INTO refold_discards (collection, name, seq, who, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
 	bumpEpoch:  {"discarding an operation", `UPDATE refold_progress SET epoch = epoch + 1 WHERE generation = ?1 AND document = ?2`},
 	discardsPage: {"reading discards", `
@@ -193,6 +212,8 @@ var statements = [statementCount]struct{ what, sql string }{
 	getErasing:   {"erasing a document", `SELECT id, name FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
 	nextOperation: {"erasing a document", `
 		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
+	dropLog: {"erasing a document", `
+		DELETE FROM refold_log WHERE position IN (SELECT position FROM refold_operations WHERE document = ?1 AND seq <= +?2)`},
 	dropOperations: {"erasing a document", `DELETE FROM refold_operations WHERE document = ?1 AND seq <= +?2`},
 	dropProgress:   {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
 	dropDiscards:   {"erasing a document", `DELETE FROM refold_discards WHERE collection = ?1 AND name = ?2`},
@@ -210,14 +231,20 @@ const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER 
 const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, `
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, `
 	fromDocument = `
 		FROM refold_collections c
 		JOIN refold_documents d ON d.collection = c.id
 		JOIN refold_progress p ON p.generation = c.serving AND p.document = d.id
 		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
+	fromChanges = `
+		FROM refold_progress p INDEXED BY refold_changes
+		CROSS JOIN refold_documents d ON d.id = p.document
+		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
 	joinViews = `
 		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = d.id`
-	whereName  = ` WHERE c.name = +?1 AND d.name = +?2`
+	whereName    = ` WHERE c.name = +?1 AND d.name = +?2`
+	whereChanged = `
+		WHERE p.generation = +?1 AND p.changed > +?2 AND p.changed > 0 ORDER BY p.changed LIMIT +?3`
 	whereAfter = ` WHERE c.name = +?1 AND d.name > +?2 ORDER BY d.name LIMIT +?3`
 )

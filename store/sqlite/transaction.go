@@ -11,20 +11,25 @@ import (
 // positions is read once and written once, so that it stays without gaps when
 // the transaction is rolled back.
 type transaction struct {
-	run runner
-	of  store.Incarnation
-	now int64 // the store's clock, nanoseconds
+	run  runner
+	of   store.Incarnation
+	salt uint64 // of the hashes of what was forgotten
+	now  int64  // the store's clock, nanoseconds
+	// synced tells that its commit is synced, and skip that the numbers of changes
+	// up to the ceiling must be left out.
+	synced, skip bool
 
 	last        int64 // the last position given; -1 if not read yet
 	moved       bool  // whether positions were given
 	touch       bool  // whether something must be written so that it is synced
 	collections map[string]*collection
 	forgets     forgets
+	changes     changeNumbers
 	args        []driver.Value // memory for arguments
 }
 
-func newTransaction(run runner, of store.Incarnation, now time.Time) *transaction {
-	return &transaction{run: run, of: of, now: now.UnixNano(), last: -1}
+func newTransaction(run runner, of store.Incarnation, salt uint64, now time.Time) *transaction {
+	return &transaction{run: run, of: of, salt: salt, now: now.UnixNano(), last: -1}
 }
 
 // collection is a row of refold_collections.
@@ -109,6 +114,9 @@ func (t *transaction) end() (int64, error) {
 
 // finish writes what the requests share.
 func (t *transaction) finish() error {
+	if err := t.finishChanges(); err != nil {
+		return err
+	}
 	if t.moved {
 		return t.run.exec(setMeta, metaPosition, t.last)
 	}

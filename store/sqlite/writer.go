@@ -18,6 +18,7 @@ import (
 type writer struct {
 	path  string
 	of    store.Incarnation
+	salt  uint64 // of the hashes of what was forgotten
 	log   zerolog.Logger
 	queue *queue
 	// closing is closed when the store is being closed.
@@ -36,6 +37,10 @@ type writer struct {
 	// conn is nil if it broke and could not be opened again yet.
 	conn  *writerConn
 	group []*request
+	// skip is set until a transaction has left out the numbers of changes that may
+	// have been seen: after a connection broke, what was committed and not synced may
+	// be gone.
+	skip bool
 }
 
 func (w *writer) start() { go w.loop() }
@@ -212,6 +217,7 @@ func (w *writer) reopen() error {
 		return err
 	}
 	w.conn = c
+	w.skip = true
 	w.follow.rebase()
 	return nil
 }

@@ -245,3 +245,15 @@ func (h *handle) Follow(ctx context.Context, after uint64) (uint64, error) {
 		}
 	}
 }
+
+func (h *handle) Log(ctx context.Context, from, to store.Token) iter.Seq2[store.Logged, error] {
+	return stream(h, h.shared.Log(ctx, from, to))
+}
+
+func (h *handle) Changes(ctx context.Context, collection string, after store.Cursor, parts store.Parts) iter.Seq2[store.Change, error] {
+	return stream(h, h.shared.Changes(ctx, collection, after, parts))
+}
+
+func (h *handle) LastChange(ctx context.Context) (store.Cursor, error) {
+	return with(h, func() (store.Cursor, error) { return h.shared.LastChange(ctx) })
+}

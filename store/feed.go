@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"iter"
+)
+
+// Log reads the whole log.
+type Log interface {
+	// Log returns the operations of all documents that are after one token and up
+	// to another, each exactly once, in order of position; those of one document
+	// are in order of seq. The zero token as to means the end of the log when the
+	// loop begins. Operations of documents that are erased are left out. Nothing that
+	// from covers becomes visible after from was given out, so that nobody who goes on
+	// from the end of one loop misses any. Errors: [ErrForeignToken],
+	// [*FutureTokenError].
+	Log(ctx context.Context, from, to Token) iter.Seq2[Logged, error]
+}
+
+// Logged is an operation of some document.
+type Logged struct {
+	Key Key
+	Operation
+}
+
+// Feed is the role of telling which views changed, durably and in order.
+//
+// Each commit that moves Applied gives its document the next number of one counter
+// of the store. A number that a caller may have seen is never given again, also
+// after a power cut that took the commit: its documents are dirty then, and get
+// higher numbers when they are folded again.
+type Feed interface {
+	// Changes returns the documents of a collection whose views changed after a
+	// cursor, each as it is now and once in one page at least, in order of their
+	// last change: cursors rise. It ends when there are no more; a document that
+	// changes during the loop may come again. The zero cursor returns every document
+	// that has a view or is deleted. A document that is erased is not told.
+	//
+	// Every cursor that this method or [Feed.LastChange] ever returned is good,
+	// whatever happened to the store since. Errors: [ErrForeignToken],
+	// [*FutureCursorError] for one that no call can have returned.
+	Changes(ctx context.Context, collection string, after Cursor, parts Parts) iter.Seq2[Change, error]
+
+	// LastChange returns the cursor of the last change so far. [Feed.Changes] after
+	// it returns what changes from now on.
+	LastChange(ctx context.Context) (Cursor, error)
+}
+
+// Change is a document whose view changed.
+type Change struct {
+	Document Document
+	// Cursor is the place of its last change.
+	Cursor Cursor
+	// History tells that all operations which came into the view after the cursor
+	// that the loop began with were appended as history.
+	History bool
+}
