@@ -47,6 +47,6 @@ func columnsOf(c *conn) ([]string, error) {
 		case err != nil:
 			return nil, err
 		}
-		all = append(all, fmt.Sprint(row...))
+		all = append(all, fmt.Sprintf("%v", row))
 	}
 }
