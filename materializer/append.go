@@ -62,6 +62,15 @@ func (c Change) ExpectHead(seq int64) Change {
 	return c
 }
 
+// AsHistory returns the change with the remark that its operations are not new to
+// the world: an import, or the past of a document that comes in late. They are
+// folded like any other. Whoever follows [Collection.Changes] is told that what
+// changed is history, unless something new came in with it.
+func (c Change) AsHistory() Change {
+	c.append.History = true
+	return c
+}
+
 // encode fills in kind and body of an entry.
 func (c *Collection[S, O]) encode(change *Change, i int, op O) (err error) {
 	entry := &change.append.Entries[i]

@@ -244,7 +244,6 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	case outcomes[0] == store.Stale:
 	case f.Park:
 		e.report(&b[0].commit)
-		e.changes.Publish(changed{key: key, applied: doc.Applied})
 		h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
 	default:
 		h.before, h.marked = last, true

@@ -2,75 +2,120 @@ package materializer
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
+	"slices"
 
-	"github.com/refold-go/refold/bus"
+	"github.com/refold-go/refold/store"
 )
 
-// Changes returns the documents of the collection of which this process's Run
-// stores a run from now on, one that failed too, each with its latest view when
-// the loop gets to it: a document that changes several times in between is
-// returned once. It is live only, and neither durable nor complete over a
-// restart.
+// Changed is a document whose view changed, or that parked.
+type Changed[S any] struct {
+	// View is the document as it was when it was read, at this change or a later one.
+	View[S]
+	// Cursor is the place of the change. Changes after it goes on from here.
+	Cursor Cursor
+	// History tells that everything which came into the view since the cursor before
+	// this one was appended as history; see [Change.AsHistory]. It is old news: who
+	// sends notifications sends none.
+	History bool
+}
+
+// LastChange returns the cursor of the last change of a view, of any collection.
+// [Collection.Changes] from it returns what changes from now on.
+func (m *Materializer) LastChange(ctx context.Context) (Cursor, error) { return m.st.LastChange(ctx) }
+
+// Changes returns the documents of the collection whose views changed, or that
+// parked, after a cursor, whichever process made them, in order of change: first what
+// is there already, then what comes, without a gap. It waits for what comes until ctx
+// ends. The zero cursor is before everything, so that each document with a view is
+// returned.
 //
-// A reader that falls behind by more than Config.Announcements documents gets
-// [ErrLagged] and must read all again; when Run returns it gets
-// [ErrNotRunning], and when ctx ends the context's cause. Each of them ends the
-// stream, which can be read once; a second loop gets [ErrInvalid]. If it is not
-// read at all, it is released when ctx ends.
-func (c *Collection[S, O]) Changes(ctx context.Context) iter.Seq2[View[S], error] {
-	sub := c.m.changes.Subscribe(c.m.cfg.Announcements)
-	release := context.AfterFunc(ctx, sub.Close)
-	return func(yield func(View[S], error) bool) {
-		defer release()
-		defer sub.Close()
-		events := make([]changed, 256)
-		for {
-			n, err := sub.Receive(ctx, events)
-			if err != nil {
-				yield(View[S]{}, c.m.changesEnded(ctx, err))
-				return
-			}
-			views, err := c.GetMany(ctx, c.among(events[:n])...)
-			for _, view := range views {
-				if !yield(view, nil) {
+// Each is returned with its latest view: a document that changed several times
+// since the loop came by is returned once. A deleted one comes with Deleted set.
+// What is returned may come again; a follower that stores what it got together with
+// the cursor, and begins with that cursor the next time, gets the last state of every
+// document, and misses none over restarts, slow readers, power cuts and other
+// processes. A run that fails without parking its document changes nothing. A document
+// that is forgotten is not told: who copies views elsewhere has to erase it there too.
+//
+// Errors end the stream: [ErrForeignToken] and [ErrFutureToken] for the cursor, at
+// once; the cause of ctx; [ErrNotRunning] when Run of this materializer has
+// returned, behind all that it stored; those of the store. If a view cannot be
+// decoded, the error comes with the document's ID and cursor, so that a follower can
+// go on behind it. The stream may be read several times, also at once.
+func (c *Collection[S, O]) Changes(ctx context.Context, from Cursor) iter.Seq2[Changed[S], error] {
+	return func(yield func(Changed[S], error) bool) {
+		w := &wait{wake: make(chan struct{}, 1)}
+		defer c.m.listen(ctx, w, func(k Key) bool { return k.Collection == c.spec.Name })()
+		for last, ended := from, error(nil); ; {
+			for change, err := range c.m.st.Changes(ctx, c.spec.Name, last, store.WithViews) {
+				var changed Changed[S]
+				if err == nil {
+					last = change.Cursor
+					changed, err = c.changed(change)
+				}
+				if !yield(changed, err) || err != nil {
 					return
 				}
 			}
-			if err != nil {
-				yield(View[S]{}, err)
+			if ended != nil {
+				yield(Changed[S]{}, ended)
+				return
+			}
+			select {
+			case <-w.wake:
+			case <-c.m.ended:
+				ended = c.m.notRunning()
+			case <-ctx.Done():
+				yield(Changed[S]{}, fmt.Errorf("refold: following %s: %w", c.spec.Name, context.Cause(ctx)))
 				return
 			}
 		}
 	}
 }
 
-// among returns the ids of this collection's documents, each once.
-func (c *Collection[S, O]) among(events []changed) []string {
-	var ids []string
-	seen := make(map[string]struct{}, len(events))
-	for _, e := range events {
-		if _, twice := seen[e.key.ID]; twice || e.key.Collection != c.spec.Name {
-			continue
-		}
-		seen[e.key.ID] = struct{}{}
-		ids = append(ids, e.key.ID)
+func (c *Collection[S, O]) changed(change store.Change) (Changed[S], error) {
+	view, err := c.view(change.Document)
+	if err != nil {
+		view = View[S]{ID: change.Document.Key.ID}
 	}
-	return ids
+	return Changed[S]{View: view, Cursor: change.Cursor, History: change.History}, err
 }
 
-func (m *Materializer) changesEnded(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, bus.ErrLagged):
-		return ErrLagged
+// listen wakes w when the result of a run of a document that matches was stored, by
+// this process, and when somebody else may have stored one. The function it
+// returns ends it.
+func (m *Materializer) listen(ctx context.Context, w *wait, matches func(Key) bool) (stop func()) {
+	deaf := m.st.Listen(store.Listener{
+		Committed: func(keys []store.Key) {
+			if slices.ContainsFunc(keys, matches) {
+				w.notify()
+			}
+		},
+		Closed: w.notify,
+	})
+	f, ok := m.st.(store.Follower)
+	if !ok {
+		return deaf
 	}
-	select {
-	case <-m.ended: // the bus is closed just after
-		return m.notRunning()
-	default:
-		return &InvalidError{Field: "stream of changes", Got: "a second loop", Want: "one"}
+	ctx, cancel := context.WithCancel(ctx)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		defer w.notify()
+		for seen := uint64(0); ; {
+			next, err := f.Follow(ctx, seen)
+			if err != nil {
+				return
+			}
+			seen = next
+			w.notify()
+		}
+	}()
+	return func() {
+		deaf()
+		cancel()
+		<-followed
 	}
 }

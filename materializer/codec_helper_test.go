@@ -54,3 +54,14 @@ func (c panickingViews) Encode(s text) ([]byte, error) {
 	}
 	return c.jsonTexts.Encode(s)
 }
+
+// fussy cannot decode views with a certain word.
+type fussy struct{ jsonTexts }
+
+func (f fussy) Decode(view []byte) (text, error) {
+	s, err := f.jsonTexts.Decode(view)
+	if err == nil && len(s.Words) > 0 && s.Words[0] == "undecodable" {
+		return text{}, errPlanted
+	}
+	return s, err
+}

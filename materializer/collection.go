@@ -61,6 +61,9 @@ type Operation[O any] struct {
 	Time time.Time
 	// Discarded tells that no fold gets the operation, see [Collection.Discard].
 	Discarded bool
+	// History tells that it was appended as history, see [Change.AsHistory]. A fold
+	// does not see it: it is always false there.
+	History bool
 	// Body is the operation itself.
 	Body O
 }

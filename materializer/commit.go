@@ -22,7 +22,6 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		return err
 	}
 	now := time.Now()
-	stored := make([]changed, 0, len(outcomes))
 	for i, outcome := range outcomes {
 		it := &b[i]
 		h.settle(it.index, e.verdict(it, outcome, now))
@@ -33,14 +32,12 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 			continue
 		}
 		e.ill.remove(it.doc.Key)
-		stored = append(stored, changed{key: it.doc.Key, applied: it.commit.Applied})
 		e.counts.observe(it, now)
 		if it.commit.Failure != nil {
 			e.report(&it.commit)
 		}
 	}
 	e.last.record(b, outcomes, now)
-	e.changes.Publish(stored...)
 	return nil
 }
 

@@ -32,10 +32,9 @@ type Config struct {
 	// Grace is how long runs in hand may go on when Run is told to stop. 0 means
 	// 10 s; negative means not at all.
 	Grace time.Duration
-	// Announcements is how far the bus of appended documents and each stream of
-	// changes may run ahead of its reader, in documents. Beyond that the
-	// dispatcher reads the store again, and a stream ends with [ErrLagged]. 0 means
-	// 4,096.
+	// Announcements is how far the bus of appended documents may run ahead of the
+	// dispatcher, in documents. Beyond that the dispatcher reads the store again. 0
+	// means 4,096.
 	Announcements int
 	// Tracer is told of each run. nil means none, and costs nothing.
 	Tracer Tracer

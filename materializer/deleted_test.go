@@ -148,7 +148,7 @@ func TestFailureBehindADeletion(t *testing.T) {
 func TestChangesTellOfADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleting(t, memory.New(nil), materializer.Config{}, specOf(foldDeleting)).start()
-		changes := r.texts.Changes(t.Context())
+		changes := r.texts.Changes(t.Context(), materializer.Cursor{})
 		r.append("a", "x", "delete")
 		for v, err := range changes {
 			if err != nil || v.ID != "a" || !v.Deleted {

@@ -20,9 +20,8 @@ func (c *Collection[S, O]) Forget(ctx context.Context, id string) error {
 		return err
 	}
 	err := c.m.st.Forget(ctx, key)
-	// Who waits, or follows the changes, looks by itself whether it is gone.
+	// Who waits looks by itself whether it is gone.
 	c.m.waits.notify(key)
-	c.m.changes.Publish(changed{key: key})
 	return err
 }
 

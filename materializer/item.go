@@ -70,9 +70,20 @@ func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
 		Applied: it.doc.Applied + int64(f.n),
 		View:    f.view,
 		Deleted: f.deleted,
+		History: allHistory(it.run.ops[:f.n]),
 	}
 	if f.err != nil && ctx.Err() == nil {
 		it.commit.Failure = e.failure(&it.run, *f, h.last(&it.doc))
+	}
+	return true
+}
+
+// allHistory reports whether operations were all appended as history.
+func allHistory(ops []store.Operation) bool {
+	for i := range ops {
+		if !ops[i].History {
+			return false
+		}
 	}
 	return true
 }

@@ -92,7 +92,7 @@ func (c *Collection[S, O]) Operations(ctx context.Context, id string, from int64
 				if err != nil && op.Discarded {
 					decoded, err = Operation[O]{Document: id, Seq: op.Seq, ID: op.ID, Kind: op.Kind, Meta: op.Meta, Time: op.Time}, nil
 				}
-				decoded.Discarded = op.Discarded
+				decoded.Discarded, decoded.History = op.Discarded, op.History
 			}
 			if !yield(decoded, err) || err != nil {
 				return

@@ -22,7 +22,6 @@ type Materializer struct {
 	cfg      Config
 	table    *dispatcher.Table
 	appended bus.Bus[store.Key] // documents that may be dirty
-	changes  bus.Bus[changed]   // documents whose view or failure was stored
 	waits    waits
 	ill      ill
 	counts   counters
@@ -42,12 +41,6 @@ type Materializer struct {
 	mu          sync.Mutex
 	started     bool
 	collections map[string]*collection
-}
-
-// changed says that a run of the document was stored.
-type changed struct {
-	key     store.Key
-	applied int64
 }
 
 // New makes a materializer over a store. The store stays the caller's, who

@@ -26,7 +26,7 @@ func TestMarten4068_ParkIsTheDefaultAndStoppingIsAPause(t *testing.T) {
 				r.start()
 				ctx, done := context.WithCancel(t.Context())
 				var g sync.WaitGroup
-				if changes := r.texts.Changes(ctx); stop {
+				if changes := r.texts.Changes(ctx, materializer.Cursor{}); stop {
 					g.Go(func() {
 						for v, err := range changes {
 							if err == nil && v.Parked {

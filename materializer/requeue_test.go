@@ -100,7 +100,7 @@ func TestF281_AThousandTimes(t *testing.T) {
 		}
 		return fold(s, op)
 	})).start()
-	changes, stop := iter.Pull2(r.texts.Changes(ctx))
+	changes, stop := iter.Pull2(r.texts.Changes(ctx, materializer.Cursor{}))
 	defer stop()
 	for i, id := range numbered("d", 1000) {
 		step := stepsOfARun[i%len(stepsOfARun)]

@@ -229,7 +229,6 @@ func (m *Materializer) end(ctx context.Context, err error) {
 	}
 	m.endCause = err
 	close(m.ended)
-	m.changes.Close()
 }
 
 // notRunning is the error of whoever waited when Run returned.

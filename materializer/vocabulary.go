@@ -11,10 +11,16 @@ import (
 type (
 	// Token is a cut through the log: "at least this much".
 	Token = store.Token
+	// Cursor is a place in the feed of changes.
+	Cursor = store.Cursor
 	// Appended tells where operations went.
 	Appended = store.Appended
 	// Key names a document.
 	Key = store.Key
+	// FutureTokenError says how far the log is.
+	FutureTokenError = store.FutureTokenError
+	// FutureCursorError says how far the feed of changes is.
+	FutureCursorError = store.FutureCursorError
 	// InvalidError says which input breaks which rule.
 	InvalidError = store.InvalidError
 	// ConflictError names the expected and the actual head.
@@ -29,6 +35,9 @@ type (
 
 // ParseToken reads the text form of a token. Errors: [ErrInvalid].
 func ParseToken(s string) (Token, error) { return store.ParseToken(s) }
+
+// ParseCursor reads the text form of a cursor. Errors: [ErrInvalid].
+func ParseCursor(s string) (Cursor, error) { return store.ParseCursor(s) }
 
 // Errors of appending. After each of them nothing is stored, but for ErrInDoubt.
 var (
@@ -50,8 +59,6 @@ var (
 	ErrParked       = store.ErrParked
 	ErrForeignToken = store.ErrForeignToken
 	ErrFutureToken  = store.ErrFutureToken
-	// ErrLagged ends a stream of changes whose reader fell behind.
-	ErrLagged = errors.New("refold: reader fell behind the changes")
 	// ErrNotRunning ends what waits when Run has returned. Its cause is wrapped
 	// beside it.
 	ErrNotRunning = errors.New("refold: materializer is not running")

@@ -3,7 +3,6 @@ package materializer
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/refold-go/refold/store"
@@ -106,35 +105,7 @@ func (m *Materializer) hear(ctx context.Context, k store.Key, w *wait) (stop fun
 	if m.running.Load() {
 		return func() {}
 	}
-	deaf := m.st.Listen(store.Listener{
-		Committed: func(keys []store.Key) {
-			if slices.Contains(keys, k) {
-				w.notify()
-			}
-		},
-		Closed: w.notify,
-	})
+	stop = m.listen(ctx, w, func(other Key) bool { return other == k })
 	w.notify()
-	f, ok := m.st.(store.Follower)
-	if !ok {
-		return deaf
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var g sync.WaitGroup
-	g.Go(func() {
-		defer w.notify()
-		for seen := uint64(0); ; {
-			next, err := f.Follow(ctx, seen)
-			if err != nil {
-				return
-			}
-			seen = next
-			w.notify()
-		}
-	})
-	return func() {
-		deaf()
-		cancel()
-		g.Wait()
-	}
+	return stop
 }

@@ -16,8 +16,8 @@ type Commit struct {
 	// Deleted stores that the document is deleted instead of a view. It is ignored
 	// if Applied is Loaded.
 	Deleted bool
-	// History tells that all operations from Loaded+1 to Applied are history. It is
-	// ignored if Applied is Loaded.
+	// History tells that all operations from Loaded+1 to Applied are history; see
+	// [Change].
 	History bool
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.

@@ -23,18 +23,18 @@ type Logged struct {
 	Operation
 }
 
-// Feed is the role of telling which views changed, durably and in order.
+// Feed is the role of telling which documents changed, durably and in order.
 //
-// Each commit that moves Applied gives its document the next number of one counter
-// of the store. A number that a caller may have seen is never given again, also
+// Each commit that moves Applied, or parks, gives its document the next number of one
+// counter of the store. A number that a caller may have seen is never given again, also
 // after a power cut that took the commit: its documents are dirty then, and get
 // higher numbers when they are folded again.
 type Feed interface {
-	// Changes returns the documents of a collection whose views changed after a
-	// cursor, each as it is now and once in one page at least, in order of their
-	// last change: cursors rise. It ends when there are no more; a document that
-	// changes during the loop may come again. The zero cursor returns every document
-	// that has a view or is deleted. A document that is erased is not told.
+	// Changes returns the documents of a collection whose views changed, or that
+	// parked, after a cursor, each at least once and as it was when it was read, in
+	// order of their last change: cursors rise. It ends when there are no more; a
+	// document that changes during the loop may come again. The zero cursor returns
+	// every document that ever changed. A document that is erased is not told.
 	//
 	// Every cursor that this method or [Feed.LastChange] ever returned is good,
 	// whatever happened to the store since. Errors: [ErrForeignToken],
@@ -52,6 +52,6 @@ type Change struct {
 	// Cursor is the place of its last change.
 	Cursor Cursor
 	// History tells that all operations which came into the view after the cursor
-	// that the loop began with were appended as history.
+	// that the loop began with were appended as history, and that it did not park.
 	History bool
 }

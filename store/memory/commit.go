@@ -55,7 +55,9 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 	in.leaveLocked(d)
 	if c.Applied > c.Loaded {
 		d.setView(c)
-		s.changeLocked(in, d, c.History)
+	}
+	if parks := c.Failure != nil && c.Failure.Park; parks || c.Applied > c.Loaded {
+		s.changeLocked(in, d, c.History && !parks)
 	}
 	d.setFailure(c.Failure, now)
 	in.enterLocked(d)

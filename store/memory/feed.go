@@ -86,7 +86,7 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) ([]stor
 	return page, nil
 }
 
-// changeLocked gives a document the next number, after its view has changed.
+// changeLocked gives a document the next number, after it has changed.
 func (s *Store) changeLocked(c *collection, d *document, history bool) {
 	c.changed.remove(d.changed)
 	s.changes++

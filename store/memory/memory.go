@@ -63,8 +63,8 @@ type collection struct {
 	runnable ordered[store.Position]
 	// parked has exactly the parked documents, in order of id.
 	parked ordered[string]
-	// changed has exactly the documents whose views ever changed, in order of their
-	// last change.
+	// changed has exactly the documents that ever changed or parked, in order of the
+	// last time.
 	changed ordered[int64]
 }
 
@@ -78,8 +78,8 @@ type document struct {
 	epoch   int64
 	view    []byte // nil if deleted
 	deleted bool
-	// changed is the number of the last change of the view, and news that of the last
-	// one that was not history alone; 0 if there is none.
+	// changed is the number of the last change, and news that of the last one that
+	// was not history alone; 0 if there is none.
 	changed, news int64
 	// discards are in order of seq.
 	discards []store.Discard

@@ -110,11 +110,11 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		}
 	}
 	var changed, news driver.Value
-	if c.Applied > c.Loaded {
+	if c.Applied > c.Loaded || parked == 1 {
 		if changed, err = t.change(); err != nil {
 			return 0, err
 		}
-		if !c.History {
+		if !c.History || parked == 1 {
 			news = changed
 		}
 	}

@@ -131,7 +131,7 @@ INSERT INTO refold_log (position, document, seq, count)
 
 ALTER TABLE refold_operations RENAME COLUMN discarded TO marks; -- see markDiscarded
 
-ALTER TABLE refold_progress ADD COLUMN changed INTEGER NOT NULL DEFAULT 0; -- number of the last change of the view
+ALTER TABLE refold_progress ADD COLUMN changed INTEGER NOT NULL DEFAULT 0; -- number of the last change, of the view or by parking
 ALTER TABLE refold_progress ADD COLUMN news    INTEGER NOT NULL DEFAULT 0; -- of the last one that was not history alone
 UPDATE refold_progress AS p SET changed = n.number, news = n.number
 	FROM (SELECT generation, document, row_number() OVER (ORDER BY generation, document) AS number
