@@ -15,9 +15,10 @@ type Changed[S any] struct {
 	View[S]
 	// Cursor is the place of the change. Changes after it goes on from here.
 	Cursor Cursor
-	// History tells that everything which came into the view since the cursor before
-	// this one was appended as history; see [Change.AsHistory]. It is old news: who
-	// sends notifications sends none.
+	// History tells that everything which came into the view since the stream returned
+	// the document last, or else since the cursor that it began with, was appended as
+	// history; see [Change.AsHistory]. It is old news: who sends notifications sends
+	// none.
 	History bool
 }
 

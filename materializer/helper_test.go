@@ -141,10 +141,11 @@ type muted struct {
 }
 
 func (s *muted) Listen(l store.Listener) (stop func()) {
-	dirty := l.Dirty
-	l.Dirty = func(keys []store.Key) {
-		if dirty != nil && !s.off.Load() {
-			dirty(keys)
+	if dirty := l.Dirty; dirty != nil {
+		l.Dirty = func(keys []store.Key) {
+			if !s.off.Load() {
+				dirty(keys)
+			}
 		}
 	}
 	return s.Backend.Listen(l)

@@ -2,7 +2,6 @@ package materializer_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"

@@ -51,7 +51,9 @@ type Change struct {
 	Document Document
 	// Cursor is the place of its last change.
 	Cursor Cursor
-	// History tells that all operations which came into the view after the cursor
-	// that the loop began with were appended as history, and that it did not park.
+	// History tells that nothing new came in since the loop returned the document
+	// last, or else since the cursor that it began with: all operations that came into
+	// the view were appended as history, and it did not park. It may be false where
+	// the loop has not come to the end of what was there, and then it is not known.
 	History bool
 }

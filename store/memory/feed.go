@@ -108,6 +108,9 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 			if page, last, err = s.changesPage(ctx, collection, begin, last, parts); err != nil || len(page) == 0 {
 				break
 			}
+			if len(page) < pageSize {
+				begin = last // everything up to here is returned
+			}
 			for _, c := range page {
 				if !yield(c, nil) {
 					return

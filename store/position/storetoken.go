@@ -37,6 +37,10 @@ func (t StoreToken) Cut(of Incarnation) (Token, error) {
 	return t.cut, nil
 }
 
+// Incarnation returns that of the store that made the token; false if it is the
+// zero token.
+func (t StoreToken) Incarnation() (Incarnation, bool) { return t.of, t.of != 0 }
+
 // IsZero reports whether the token is the zero token.
 func (t StoreToken) IsZero() bool { return t.of == 0 }
 

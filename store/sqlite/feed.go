@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"iter"
+	"math"
 
 	"github.com/refold-go/refold/store"
 )
@@ -18,8 +19,12 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 		begin, err := s.beginChanges(ctx, after)
 		for last := begin; err == nil; {
 			var page []store.Change
-			if page, last, err = s.changesPage(ctx, st, collection, begin, last); err != nil || len(page) == 0 {
+			var whole bool
+			if page, whole, err = s.changesPage(ctx, st, collection, begin, last); err != nil || len(page) == 0 {
 				break
+			}
+			if last, err = page[len(page)-1].Cursor.Number(s.incarnation, math.MaxInt64); whole {
+				begin = last // everything up to here is returned
 			}
 			for _, c := range page {
 				if !yield(c, nil) {
@@ -46,11 +51,11 @@ func (s *Store) beginChanges(ctx context.Context, after store.Cursor) (begin int
 	return begin, err
 }
 
-// changesPage reads the first changes after a number, and returns the number of
-// the last of them. The index is in order of the numbers, so that a page costs what
-// it has, whatever else is in the collection.
-func (s *Store) changesPage(ctx context.Context, st statement, collection string, begin, after int64) (page []store.Change, last int64, err error) {
-	last, size := after, 0
+// changesPage reads the first changes after a number, and reports whether they are
+// all that there are. The index is in order of the numbers, so that a page costs
+// what it has, whatever else is in the collection.
+func (s *Store) changesPage(ctx context.Context, st statement, collection string, begin, after int64) (page []store.Change, whole bool, err error) {
+	size := 0
 	err = s.read(ctx, func(c *conn) error {
 		generation, err := generation(c, collection)
 		if err != nil || generation == 0 {
@@ -59,17 +64,16 @@ func (s *Store) changesPage(ctx context.Context, st statement, collection string
 		return c.each(st, func(row []driver.Value) bool {
 			d := store.Document{Key: store.Key{Collection: collection, ID: text(row[0])}}
 			fillDocument(&d, row)
-			last = integer(row[18])
 			page = append(page, store.Change{
 				Document: d,
-				Cursor:   store.NewCursor(s.incarnation, last),
+				Cursor:   store.NewCursor(s.incarnation, integer(row[18])),
 				History:  integer(row[19]) <= begin,
 			})
 			size += len(d.View)
 			return size <= pageBytes
 		}, generation, after, int64(pageRows))
 	})
-	return page, last, err
+	return page, len(page) < pageRows && size <= pageBytes, err
 }
 
 // LastChange implements [store.Feed].
