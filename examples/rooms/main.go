@@ -45,7 +45,8 @@ import (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == writerRole {
-		signal.Ignore(os.Interrupt) // of the terminal, meant for the server, which then closes the pipe
+		// What a terminal sends to all is meant for the server, which then closes the pipe.
+		signal.Ignore(os.Interrupt, syscall.SIGHUP)
 		os.Exit(runWriter(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -83,14 +83,15 @@ func TestOnlyStoreSQLiteLinksSQLite(t *testing.T) {
 	}
 }
 
-// What we compare ourselves with is in a module of its own and reaches no user.
-func TestBenchIsNotReachable(t *testing.T) {
+// What we compare ourselves with, and what drives a browser, is in modules of their
+// own and reaches no user.
+func TestOtherModulesAreNotReachable(t *testing.T) {
 	for _, p := range packages(t) {
-		if under(p.name(), "bench") {
+		if under(p.name(), "bench") || under(p.name(), "examples/rooms/browser") {
 			t.Errorf("%s is in the main module", p.name())
 		}
 		for _, dep := range p.Deps {
-			if strings.HasPrefix(dep, "k8s.io/") || under(dep, module+"/bench") {
+			if strings.HasPrefix(dep, "k8s.io/") || under(dep, "github.com/chromedp") || under(dep, module+"/bench") {
 				t.Errorf("%s links %s", p.name(), dep)
 			}
 		}
@@ -99,7 +100,9 @@ func TestBenchIsNotReachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(mod), "k8s.io/") {
-		t.Error("go.mod requires what only bench needs")
+	for name, of := range map[string]string{"k8s.io/": "bench", "chromedp": "examples/rooms/browser"} {
+		if strings.Contains(string(mod), name) {
+			t.Errorf("go.mod requires %s, which only %s needs", name, of)
+		}
 	}
 }
