@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"mime"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -43,7 +45,8 @@ func (c *chat) handler() http.Handler {
 	return secure(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// secure lets the page load what is from here and nothing else.
+// secure lets the page load what is from here and nothing else, and keeps pages of
+// other sites away.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -53,8 +56,23 @@ func secure(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if rebound(r) {
+			refuse(w, http.StatusMisdirectedRequest, problem{fmt.Sprintf("host %.100q", r.Host), "localhost or an address"})
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// rebound reports whether a request to this machine names it by a name that is not
+// its own: another site has had its name lead here, so that its pages count as ours.
+func rebound(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !local.IP.IsLoopback() {
+		return false
+	}
+	host := (&url.URL{Host: r.Host}).Hostname()
+	return host != "localhost" && net.ParseIP(host) == nil
 }
 
 func (c *chat) page(w http.ResponseWriter, _ *http.Request) {

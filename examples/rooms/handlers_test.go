@@ -104,6 +104,31 @@ func TestPostOfAnotherSite(t *testing.T) {
 	}
 }
 
+// Neither can one whose name leads to this machine.
+func TestReboundName(t *testing.T) {
+	r := newRig(t)
+	server := httptest.NewServer(r.handler)
+	defer server.Close()
+	for host, status := range map[string]int{
+		"": 200, "localhost": 200, "localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "::1": 421,
+		"evil.example": 421, "evil.example:8080": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/sync?timeout=0", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		res, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("host %q: status %d, want %d", host, res.StatusCode, status)
+		}
+	}
+}
+
 func TestPostTwice(t *testing.T) {
 	r := newRig(t)
 	body := `{"id":"once","name":"Ada","text":"Hello"}`
