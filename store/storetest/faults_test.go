@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/refold-go/refold/store"
@@ -33,6 +34,16 @@ var faults = map[string]struct {
 	"pause is a word":    {"pauser", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"parked are dirty":   {"censor", func() store.Backend { return parkedAreDirty{memory.New(nil)} }},
 	"forgets to refuse":  {"eraser", func() store.Backend { return shortMemory{memory.New(nil)} }},
+	"log skips":          {"log", func() store.Backend { return skippingLog{memory.New(nil), 128} }},
+	"log without an end": {"log", func() store.Backend { return openLog{memory.New(nil)} }},
+	"log says no end":    {"log", func() store.Backend { return silentLog{memory.New(nil)} }},
+	"log skips, model":   {"model", func() store.Backend { return skippingLog{memory.New(nil), 5} }},
+	"numbers reused":     {"feed", func() store.Backend { return reusedNumbers{memory.New(nil)} }},
+	"no deleted":         {"feed", func() store.Backend { return noDeleted{memory.New(nil)} }},
+	"no deleted, model":  {"model", func() store.Backend { return noDeleted{memory.New(nil)} }},
+	"last run":           {"history", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
+	"last run, model":    {"model", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
+	"no history":         {"history", func() store.Backend { return noHistory{memory.New(nil)} }},
 	"kept view, model":   {"model", func() store.Backend { return keptView{memory.New(nil)} }},
 	"pause, model":       {"model", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"never closed":       {"life", func() store.Backend { return neverClosed{memory.New(nil)} }},
