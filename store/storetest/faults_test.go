@@ -44,6 +44,15 @@ var faults = map[string]struct {
 	"last run":           {"history", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
 	"last run, model":    {"model", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
 	"no history":         {"history", func() store.Backend { return noHistory{memory.New(nil)} }},
+	"highest":            {"writers", func() store.Backend { return newCluster("highest").open() }},
+	"idle holds":         {"writers", func() store.Backend { return newCluster("idle holds").open() }},
+	"minimum only":       {"writers", func() store.Backend { return newCluster("minimum only").open() }},
+	"early token":        {"writers", func() store.Backend { return newCluster("early token").open() }},
+	"any writer":         {"writers", func() store.Backend { return newCluster("any writer").open() }},
+	"one epoch":          {"writers", func() store.Backend { return newCluster("one epoch").open() }},
+	"no locks":           {"writers", func() store.Backend { return newCluster("no locks").open() }},
+	"fence is a word":    {"fence", func() store.Backend { return newCluster("fence is a word").open() }},
+	"fence keeps locks":  {"fence", func() store.Backend { return newCluster("fence keeps locks").open() }},
 	"kept view, model":   {"model", func() store.Backend { return keptView{memory.New(nil)} }},
 	"pause, model":       {"model", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"never closed":       {"life", func() store.Backend { return neverClosed{memory.New(nil)} }},
@@ -57,7 +66,11 @@ const faultVariable = "REFOLD_STORETEST_FAULT"
 
 func TestFaultsAreFound(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
-		storetest.Run(t, func(testing.TB) store.Backend { return faults[name].open() }, nil)
+		var o *storetest.Options
+		if _, yes := faults[name].open().(*many); yes {
+			o = manyOptions
+		}
+		storetest.Run(t, func(testing.TB) store.Backend { return faults[name].open() }, o)
 		return
 	}
 	for name, fault := range faults {

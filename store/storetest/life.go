@@ -212,6 +212,14 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		"Forgotten": func(ctx context.Context) error { _, err := b.Forgotten(ctx, k); return err },
 		"Drop":      func(ctx context.Context) error { return b.Drop(ctx, "nothing") },
 	}
+	if writers, ok := b.(store.Writers); ok {
+		calls["Standings"] = func(ctx context.Context) error { _, err := writers.Standings(ctx); return err }
+		calls["Fence"] = func(ctx context.Context) error {
+			w, epoch := writers.Writer()
+			_, err := writers.Fence(ctx, w, epoch)
+			return err
+		}
+	}
 	if checker, ok := b.(store.Checker); ok {
 		calls["Check"] = checker.Check
 	}
