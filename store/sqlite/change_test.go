@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -312,4 +313,39 @@ func TestViewsAloneStayWithoutASync(t *testing.T) {
 			t.Fatalf("synced at %d", got)
 		}
 	}
+}
+
+// lostWork loses its transaction, and comes to the ceiling.
+type lostWork func()
+
+func (w lostWork) do(t *transaction) error {
+	t.changes = changeNumbers{last: 2, ceiling: 1, known: true, moved: true}
+	w()
+	return nil
+}
+
+// If every caller has left before a group can be repeated, that is no failure.
+func TestAGroupAtTheCeilingThatNobodyWantsAnyMore(t *testing.T) {
+	s := fresh(t, nil)
+	mustAppend(t, s, one("a", "1"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	unlock := func() {}
+	var r *request
+	r = newRequest(lostWork(func() {
+		if err := s.writer.conn.rollback(); err != nil {
+			t.Error(err)
+		}
+		unlock = lock(t, s.path)
+		cancel(errTooLate)
+		eventually(t, "the caller to leave", r.left.Load)
+	}), false, 0)
+	if err := s.submit(ctx, r); !errors.Is(err, store.ErrBusy) || !errors.Is(err, errTooLate) {
+		t.Errorf("got %v", err)
+	}
+	unlock()
+	if err := s.writer.health.lastError(); err != nil {
+		t.Errorf("it is held to be a failure: %v", err)
+	}
+	mustAppend(t, s, one("a", "2"))
 }
