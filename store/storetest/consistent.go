@@ -11,7 +11,7 @@ import (
 // checkConsistent checks what must hold of the contents of a store at any time:
 // seqs are dense, and so are positions if no document was removed and there is one
 // writer, the log has the operations of the documents and nothing else, no view is
-// beyond its head, each view is in the feed of changes once, a document that is
+// beyond its head, what changed is in the feed of changes once, a document that is
 // dirty is either runnable or parked or paused, the counts are those of the
 // documents, and each operation that is discarded is on the record.
 func checkConsistent(t rapid.TB, b store.Backend, removed bool) {

@@ -16,7 +16,7 @@ var feedChecks = []check{
 		f.fold(key("b"), 2)
 		f.fold(key("c"), 2)
 		f.park(key("a"))
-		mustChange(f, store.Cursor{}, "a b c")
+		mustChange(f, store.Cursor{}, "b c a")
 		for _, parts := range []store.Parts{store.WithViews, store.WithoutViews} {
 			for _, c := range collect(f.T, f.b.Changes(background, "notes", store.Cursor{}, parts)) {
 				want := f.load(c.Document.Key)
@@ -63,17 +63,18 @@ var feedChecks = []check{
 			f.Errorf("an unknown collection has changes")
 		}
 	}},
-	{"what does not move applied is no change", func(f *fixture) {
+	{"what neither moves applied nor parks is no change", func(f *fixture) {
 		for _, id := range []string{"a", "b"} {
 			f.append(key(id), "1", "2", "3")
 			f.fold(key(id), 1)
 		}
+		f.park(key("b"))
 		before, last := mustChanges(f, store.Cursor{}), lastChange(f)
 		failed := store.Commit{Key: key("a"), Loaded: 1, Applied: 1, View: []byte("x"), History: true, Failure: &store.Failure{Seq: 2, Attempts: 1, Error: "e"}}
 		f.mustCommit(store.StillDirty, failed)
 		f.mustCommit(store.Stale, store.Commit{Key: key("a"), Loaded: 0, Applied: 2, View: []byte("x")})
 		f.append(key("a"), "4")
-		f.park(key("b"))
+		f.append(key("b"), "4")
 		f.discard(key("a"), 3)
 		mustResume(f, 1, key("b"))
 		f.pause("notes", true)
@@ -89,10 +90,39 @@ var feedChecks = []check{
 		}
 		mustChange(f, last, "")
 	}},
-	{"a change with a failure behind it is one", func(f *fixture) {
+	{"parking is a change, and never history", func(f *fixture) {
+		f.appendAll(past(key("a"), entries("1", "2")...))
+		f.append(key("b"), "1")
+		f.mustCommit(store.StillDirty, store.Commit{Key: key("a"), Applied: 1, View: viewOf(1), History: true})
+		before := lastChange(f)
+		f.park(key("b")) // it has no view
+		f.mustCommit(store.StillDirty, store.Commit{Key: key("a"), Loaded: 1, Applied: 1, History: true, Failure: &store.Failure{Seq: 2, Attempts: 1, Error: "e", Park: true}})
+		for _, from := range []store.Cursor{{}, before} {
+			for _, c := range mustChange(f, from, "b a") {
+				if !c.Document.Parked() || c.History {
+					f.Errorf("change is %+v", c)
+				}
+			}
+		}
+		last := lastChange(f)
+		mustResume(f, 2, key("a"), key("b"))
+		mustChange(f, last, "")
+		mustChange(f, store.Cursor{}, "b a")
+		f.mustCommit(store.Done, store.Commit{Key: key("a"), Loaded: 1, Applied: 2, View: viewOf(2), History: true})
+		if c := mustChange(f, last, "a")[0]; !c.History {
+			f.Error("what came after parking is not history")
+		}
+		if c := mustChange(f, before, "b a")[1]; c.History {
+			f.Error("parking is forgotten")
+		}
+	}},
+	{"a run that moves applied and parks is one change", func(f *fixture) {
 		f.append(key("a"), "1", "2")
 		f.mustCommit(store.StillDirty, store.Commit{Key: key("a"), Applied: 1, View: []byte("1"), Failure: &store.Failure{Seq: 2, Attempts: 1, Error: "e", Park: true}})
 		all := mustChange(f, store.Cursor{}, "a")
+		if all[0].Cursor != lastChange(f) {
+			f.Errorf("it changed at %s, the last change is %s", all[0].Cursor, lastChange(f))
+		}
 		if d := all[0].Document; d.Applied != 1 || !d.Parked() || string(d.View) != "1" {
 			f.Errorf("document is %+v", d)
 		}

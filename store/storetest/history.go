@@ -79,6 +79,25 @@ var historyChecks = []check{
 			}
 		}
 	}},
+	{"a loop measures from when it returned the document last", func(f *fixture) {
+		f.append(key("a"), "1")
+		f.appendAll(past(key("a"), entries("2")...))
+		f.append(key("a"), "3")
+		f.fold(key("a"), 1)
+		var got []bool
+		for c, err := range f.b.Changes(background, "notes", store.Cursor{}, store.WithoutViews) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			got = append(got, c.History)
+			if applied := c.Document.Applied; applied < 3 {
+				f.commit(store.Commit{Key: key("a"), Loaded: applied, Applied: applied + 1, View: viewOf(applied + 1), History: applied == 1})
+			}
+		}
+		if fmt.Sprint(got) != "[false true false]" {
+			f.Errorf("history of the three changes is %v", got)
+		}
+	}},
 	{"each document has its own", func(f *fixture) {
 		f.append(key("a"), "1")
 		f.appendAll(past(key("b"), entries("1")...))

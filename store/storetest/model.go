@@ -24,7 +24,7 @@ type model struct {
 	forgotten   map[store.Key]bool
 	// discards are in order of document and seq.
 	discards []store.Discard
-	// changes counts those of views.
+	// changes counts what the feed tells.
 	changes int
 }
 
@@ -44,8 +44,8 @@ type committed struct {
 	// epochs has those that the document has had, also before it was removed; the
 	// last one is its own.
 	epochs []int64
-	// changed is which change the last one of the view was, and news the last one
-	// that was not history alone.
+	// changed is which change its last one was, and news the last one that was not
+	// history alone.
 	changed, news int
 }
 
@@ -192,9 +192,11 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 			if d.deleted {
 				d.view = nil
 			}
+		}
+		if parks := c.Failure != nil && c.Failure.Park; parks || c.Applied > c.Loaded {
 			m.changes++
 			d.changed = m.changes
-			if !c.History {
+			if parks || !c.History {
 				d.news = m.changes
 			}
 		}
