@@ -161,6 +161,29 @@ var followChecks = []check{
 			first = c[0].Cursor
 		}
 	}},
+	{"C2_105_updates_and_one_after_coming_back", func(f *fixture) {
+		const updates = 105
+		var want []string
+		for i := range updates {
+			f.append(key(number(i)), "1")
+			f.fold(key(number(i)), 1)
+			want = append(want, number(i))
+		}
+		var last store.Cursor // of who was away since the third
+		for c, err := range f.b.Changes(background, "notes", store.Cursor{}, store.WithoutViews) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			if last = c.Cursor; c.Document.Key.ID == number(2) {
+				break
+			}
+		}
+		f.append(key(number(updates)), "1")
+		f.fold(key(number(updates)), 1)
+		want = append(want, number(updates))
+		mustChange(f, last, strings.Join(want[3:], " "))
+		mustChange(f, store.Cursor{}, strings.Join(want, " "))
+	}},
 	{"handles have one counter", func(f *fixture) {
 		second := &fixture{suite: f.suite, T: f.T, b: f.second()}
 		f.append(key("a"), make([]string, 20)...)
