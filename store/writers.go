@@ -28,6 +28,9 @@ import (
 //     its writer, in order of position. Who goes on from token to token gets each
 //     operation exactly once.
 //   - A token that names a writer which never was is a [*FutureTokenError].
+//   - Positions are in no order of what a token includes: a document that lacks
+//     nothing of it may be dirty since a lower position than one that does. Who looks
+//     for the latter goes on to the token's greatest number, see [position.Token.Max].
 type Writers interface {
 	// Writer returns the writer of this handle, and the epoch of its life. Opening a
 	// handle gives its writer an epoch that is greater than all it had; two that are

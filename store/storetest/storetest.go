@@ -68,7 +68,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"scan", scanChecks},
 		{"registrar", registrarChecks},
 		{"resolver", resolverChecks},
-		{"log", logChecks},
+		{"log", slices.Concat(logChecks, logFollowChecks)},
 		{"feed", slices.Concat(feedChecks, followChecks)},
 		{"history", historyChecks},
 		{"claimer", claimerChecks},
