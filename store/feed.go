@@ -10,7 +10,8 @@ type Log interface {
 	// Log returns the operations of all documents that are after one token and up
 	// to another, each exactly once, in order of position; those of one document
 	// are in order of seq. The zero token as to means the end of the log when the
-	// loop begins. Operations of documents that are erased are left out. Nothing that
+	// loop begins, so that who goes from token to token begins when [Resolver.End] is
+	// not zero any more. Operations of documents that are erased are left out. Nothing that
 	// from covers becomes visible after from was given out, so that nobody who goes on
 	// from the end of one loop misses any. Errors: [ErrForeignToken],
 	// [*FutureTokenError].

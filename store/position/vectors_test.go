@@ -203,6 +203,7 @@ func TestVectors_Join(t *testing.T) {
 		want  string
 	}{
 		{"m5", at(1, 8), "m5~1.8"},
+		{"m0", at(0, 8), "m8"}, // a position whose writer is not known, as a token
 		{"m5~1.8", at(1, 7), "m5~1.8"},
 		{"m5~1.8", at(2, 7), "m5~1.8~2.7"},
 		{"m5~2.7", at(1, 8), "m5~1.8~2.7"},

@@ -79,6 +79,22 @@ func TestC2(t *testing.T) {
 		name string
 		run  func(*testing.T, waited)
 	}{
+		{"token_basic_map_assertion_bad", func(t *testing.T, w waited) {
+			if got := token(t, "m5"); got != position.TokenAt(5) {
+				t.Errorf("basic: %s", got)
+			}
+			if got, err := position.NewToken(5, at(1, 6)); err != nil || got != token(t, "m5~1.6") {
+				t.Errorf("map: %s, %v", got, err)
+			}
+			for _, n := range []position.Number{4, 5} {
+				if got, err := position.NewToken(5, at(1, n)); !errors.Is(err, position.ErrToken) {
+					t.Errorf("assertion: with %d above 5 the token is %s, %v", n, got, err)
+				}
+			}
+			if got, err := position.ParseToken("m5~"); err != nil || got != token(t, "m5") {
+				t.Errorf("bad: %s, %v", got, err)
+			}
+		}},
 		{"wait_token_caught_up", func(t *testing.T, w waited) {
 			ended, cancel := context.WithCancel(w.ctx)
 			cancel()
@@ -115,6 +131,24 @@ func TestC2(t *testing.T) {
 				t.Fatalf("after 11 s: %t, %v", done, err)
 			}
 			finish(t, m, p)
+		}},
+		{"sliding_sync_wait", func(t *testing.T, w waited) {
+			m := joined(t, w.tracker, 1)
+			p := reserved(t, m)
+			request := w.tracker.Token().With(p)
+			begun := time.Now()
+			over := background(func() error { return w.tracker.Wait(w.ctx, request) })
+			time.Sleep(9900 * time.Millisecond)
+			if done, err := over(); done {
+				t.Fatalf("after 9.9 s it ended with %v", err)
+			}
+			finish(t, m, p)
+			if done, err := over(); !done || err != nil || time.Since(begun) > 10*time.Second {
+				t.Fatalf("after finishing: %t, %v, %s", done, err, time.Since(begun))
+			}
+			if reply := w.tracker.Token(); reply.Of(1) != request.Of(1) {
+				t.Errorf("the reply is at %s, the request at %s", reply, request)
+			}
 		}},
 		{"sync_with_a_token_from_the_future", func(t *testing.T, w waited) {
 			future := token(t, "m1000")
@@ -182,6 +216,20 @@ func TestC2(t *testing.T) {
 			}
 			if back := position.Between(after, vector); back.Contains(p) || back.Contains(held) {
 				t.Errorf("between %s and %s", after, vector)
+			}
+		}},
+		{"receipts_vector_clock", func(t *testing.T, w waited) {
+			admit(t, w.tracker, at(1, 7), at(2, 7)) // writer 1 is stuck
+			hear(t, w.tracker, at(2, 9))
+			vector := w.tracker.Token()
+			ahead := slices.Collect(vector.Ahead())
+			if len(ahead) != 1 || ahead[0] != at(2, 9) {
+				t.Fatalf("token is %s", vector)
+			}
+			hear(t, w.tracker, at(1, 10))
+			got := position.Between(vector, w.tracker.Token())
+			if got.Contains(at(2, 9)) || !got.Contains(at(1, 8)) {
+				t.Errorf("between %s and %s", vector, w.tracker.Token())
 			}
 		}},
 		{"three_sharded_writers", func(t *testing.T, w waited) {

@@ -38,6 +38,8 @@ var children = map[string]func(path string) error{
 	"claim":  childClaim,
 	"doubt":  childDoubt,
 	"hold":   childHold,
+	"flood":  childFlood,
+	"commit": childCommit,
 }
 
 // child is a process that was started, with its standard streams.
@@ -120,6 +122,45 @@ func childAppend(path string) error {
 		if _, err := s.Append(context.Background(), one(fmt.Sprint(i%10), "child")); err != nil {
 			return err
 		}
+	}
+	return s.Close()
+}
+
+// childFlood appends three operations at a time without an end, and says how often.
+func childFlood(path string) error {
+	s, err := Open(path, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	for i := 1; ; i++ {
+		if _, err := s.Append(context.Background(), append(one("a", "1", "2"), one(fmt.Sprint(i%10), "3")...)); err != nil {
+			return err
+		}
+		fmt.Println(i)
+	}
+}
+
+// childCommit commits the next view of a document for each line that it reads, and
+// says what the last change is then.
+func childCommit(path string) error {
+	s, err := Open(path, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	lines := bufio.NewScanner(os.Stdin)
+	for applied := int64(1); lines.Scan(); applied++ {
+		ctx := context.Background()
+		out, err := s.Commit(ctx, []store.Commit{{Key: key("child"), Loaded: applied - 1, Applied: applied, View: []byte("v")}})
+		if err != nil || out[0] == store.Stale {
+			return fmt.Errorf("commit: %v, %w", out, err)
+		}
+		last, err := s.LastChange(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Println(last)
 	}
 	return s.Close()
 }

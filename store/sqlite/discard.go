@@ -38,7 +38,7 @@ func (w *discardWork) do(t *transaction) error {
 		return err
 	case operation == nil:
 		return fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, w.Seq, w.Key)
-	case truth(operation[2]):
+	case integer(operation[2])&markDiscarded != 0:
 		t.touch = true // it may be visible and not synced
 		return nil
 	case w.Seq <= applied:

@@ -26,7 +26,12 @@ func (w *writer) runGroup(group []*request) {
 		switch {
 		case err == nil:
 			err = w.attempt(group)
-		case err != errNobody:
+		case err == errNobody:
+			for _, r := range group {
+				r.answer(err)
+			}
+			return
+		default:
 			err = fmt.Errorf("refold: starting a transaction: %w", classify(err))
 		}
 	}

@@ -23,7 +23,10 @@ func TestPlans(t *testing.T) {
 			}
 			row := make([]driver.Value, 4)
 			index := map[statement]string{runnablePage: "INDEX refold_runnable", countDirty: "COVERING INDEX refold_runnable",
-				countParked: "COVERING INDEX refold_parked", parkedPage: "INDEX refold_parked"}[st]
+				countParked: "COVERING INDEX refold_parked", parkedPage: "INDEX refold_parked",
+				changesPlain: "INDEX refold_changes (generation=? AND changed>?)", changesViews: "INDEX refold_changes (generation=? AND changed>?)",
+				logStart: "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid<?)", logPage: "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+				dropLog: "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)"}[st]
 			uses := index == ""
 			for rows.Next(row) == nil {
 				detail := row[3].(string)

@@ -9,21 +9,25 @@ import (
 )
 
 // checkConsistent checks what must hold of the contents of a store at any time:
-// seqs are dense, and so are positions if no document was removed, no view is
-// beyond its head, a document that is dirty is either runnable or parked or
-// paused, the counts are those of the documents, and each operation that is
-// discarded is on the record.
+// seqs are dense, and so are positions if no document was removed and there is one
+// writer, the log has the operations of the documents and nothing else, no view is
+// beyond its head, what changed is in the feed of changes once, a document that is
+// dirty is either runnable or parked or paused, the counts are those of the
+// documents, and each operation that is discarded is on the record.
 func checkConsistent(t rapid.TB, b store.Backend, removed bool) {
 	t.Helper()
 	collections, err := b.Collections(background)
 	if err != nil {
 		t.Fatalf("Collections: %v", err)
 	}
-	places := make(map[store.Position]store.Key)
+	places := make(places)
+	cursors := make(map[store.Cursor]store.Key)
 	for _, c := range collections {
 		checkCollection(t, b, c, places)
+		checkChanges(t, b, c.Name, cursors)
 	}
-	if removed {
+	checkLog(t, b, places)
+	if _, many := b.(store.Writers); many || removed {
 		return
 	}
 	for p := range store.Position(len(places)) {
@@ -34,8 +38,8 @@ func checkConsistent(t rapid.TB, b store.Backend, removed bool) {
 }
 
 // checkCollection is checkConsistent for one collection; it adds to places which
-// document is where in the log.
-func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places map[store.Position]store.Key) {
+// operations are where in the log.
+func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places places) {
 	t.Helper()
 	name := in.Name
 	var counts store.Counts
@@ -74,9 +78,9 @@ func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places ma
 			}
 			delete(discarded[d.Key], op.Seq)
 			if other, taken := places[op.Position]; taken {
-				t.Errorf("%s and %s are both at position %d", other, d.Key, op.Position)
+				t.Errorf("%s and %s are both at position %d", other.Key, d.Key, op.Position)
 			}
-			places[op.Position] = d.Key
+			places[op.Position] = store.Logged{Key: d.Key, Operation: op}
 		}
 		since, runs := runnable[d.Key]
 		delete(runnable, d.Key)

@@ -48,9 +48,11 @@ func contents(t rapid.TB, b store.Backend) []string {
 		for _, d := range collect(t, b.Scan(background, c.Name, "", store.WithViews)) {
 			lines = append(lines, describe(d))
 			for _, op := range collect(t, store.ReadOperations(background, b, d.Key, 1)) {
-				lines = append(lines, fmt.Sprintf("%s operation %d at %d: discarded %t id %q kind %q time %s meta %q body %s",
-					d.Key, op.Seq, op.Position, op.Discarded, op.ID, op.Kind, op.Time.UTC().Format(time.RFC3339Nano), op.Meta, brief(op.Body)))
+				lines = append(lines, describeOperation(d.Key, op))
 			}
+		}
+		for _, c := range collect(t, b.Changes(background, c.Name, store.Cursor{}, store.WithoutViews)) {
+			lines = append(lines, fmt.Sprintf("change of %s at %s: history %t", c.Document.Key, c.Cursor, c.History))
 		}
 		for _, d := range collect(t, b.Discards(background, c.Name)) {
 			lines = append(lines, fmt.Sprintf("discard of %s operation %d by %q because %q at %s",
@@ -61,6 +63,11 @@ func contents(t rapid.TB, b store.Backend) []string {
 		lines = append(lines, fmt.Sprintf("runnable %s since %d", r.Key, r.Since.Position))
 	}
 	return lines
+}
+
+func describeOperation(k store.Key, op store.Operation) string {
+	return fmt.Sprintf("%s operation %d at %d by %d: history %t discarded %t id %q kind %q time %s meta %q body %s", k, op.Seq, op.Position, op.Writer,
+		op.History, op.Discarded, op.ID, op.Kind, op.Time.UTC().Format(time.RFC3339Nano), op.Meta, brief(op.Body))
 }
 
 func describe(d store.Document) string {

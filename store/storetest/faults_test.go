@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/refold-go/refold/store"
@@ -33,6 +34,25 @@ var faults = map[string]struct {
 	"pause is a word":    {"pauser", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"parked are dirty":   {"censor", func() store.Backend { return parkedAreDirty{memory.New(nil)} }},
 	"forgets to refuse":  {"eraser", func() store.Backend { return shortMemory{memory.New(nil)} }},
+	"log skips":          {"log", func() store.Backend { return skippingLog{memory.New(nil), 128} }},
+	"log without an end": {"log", func() store.Backend { return openLog{memory.New(nil)} }},
+	"log says no end":    {"log", func() store.Backend { return silentLog{memory.New(nil)} }},
+	"log skips, model":   {"model", func() store.Backend { return skippingLog{memory.New(nil), 5} }},
+	"numbers reused":     {"feed", func() store.Backend { return reusedNumbers{memory.New(nil)} }},
+	"no deleted":         {"feed", func() store.Backend { return noDeleted{memory.New(nil)} }},
+	"no deleted, model":  {"model", func() store.Backend { return noDeleted{memory.New(nil)} }},
+	"last run":           {"history", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
+	"last run, model":    {"model", func() store.Backend { return lastRun{memory.New(nil), new(sync.Map)} }},
+	"no history":         {"history", func() store.Backend { return noHistory{memory.New(nil)} }},
+	"highest":            {"writers", func() store.Backend { return newCluster("highest").open() }},
+	"idle holds":         {"writers", func() store.Backend { return newCluster("idle holds").open() }},
+	"minimum only":       {"writers", func() store.Backend { return newCluster("minimum only").open() }},
+	"early token":        {"writers", func() store.Backend { return newCluster("early token").open() }},
+	"any writer":         {"writers", func() store.Backend { return newCluster("any writer").open() }},
+	"one epoch":          {"writers", func() store.Backend { return newCluster("one epoch").open() }},
+	"no locks":           {"writers", func() store.Backend { return newCluster("no locks").open() }},
+	"fence is a word":    {"fence", func() store.Backend { return newCluster("fence is a word").open() }},
+	"fence keeps locks":  {"fence", func() store.Backend { return newCluster("fence keeps locks").open() }},
 	"kept view, model":   {"model", func() store.Backend { return keptView{memory.New(nil)} }},
 	"pause, model":       {"model", func() store.Backend { return pausedRuns{memory.New(nil)} }},
 	"never closed":       {"life", func() store.Backend { return neverClosed{memory.New(nil)} }},
@@ -46,7 +66,11 @@ const faultVariable = "REFOLD_STORETEST_FAULT"
 
 func TestFaultsAreFound(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
-		storetest.Run(t, func(testing.TB) store.Backend { return faults[name].open() }, nil)
+		var o *storetest.Options
+		if _, yes := faults[name].open().(*many); yes {
+			o = manyOptions
+		}
+		storetest.Run(t, func(testing.TB) store.Backend { return faults[name].open() }, o)
 		return
 	}
 	for name, fault := range faults {

@@ -112,7 +112,15 @@ var lifeChecks = []check{
 			streams["Discards"]++
 			mustBeClosed(f, err)
 		}
-		for _, name := range []string{"Runnable", "Scan", "Parked", "Discards"} {
+		for _, err := range f.b.Log(background, store.Token{}, store.Token{}) {
+			streams["Log"]++
+			mustBeClosed(f, err)
+		}
+		for _, err := range f.b.Changes(background, "notes", store.Cursor{}, store.WithViews) {
+			streams["Changes"]++
+			mustBeClosed(f, err)
+		}
+		for _, name := range []string{"Runnable", "Scan", "Parked", "Discards", "Log", "Changes"} {
 			if streams[name] != 1 {
 				f.Errorf("%s returned %d elements of a closed store, want one error", name, streams[name])
 			}
@@ -177,8 +185,21 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		"Collections": func(ctx context.Context) error { _, err := b.Collections(ctx); return err },
 		"Resolve":     func(ctx context.Context) error { _, err := b.Resolve(ctx, token, []store.Key{k}); return err },
 		"End":         func(ctx context.Context) error { _, err := b.End(ctx); return err },
-		"Claim":       func(ctx context.Context) error { _, err := b.Claim(ctx); return err },
-		"Discard":     func(ctx context.Context) error { return b.Discard(ctx, discardOf(k, 1)) },
+		"Log": func(ctx context.Context) error {
+			for _, err := range b.Log(ctx, store.Token{}, token) {
+				return err
+			}
+			return nil
+		},
+		"Changes": func(ctx context.Context) error {
+			for _, err := range b.Changes(ctx, "notes", store.Cursor{}, store.WithViews) {
+				return err
+			}
+			return nil
+		},
+		"LastChange": func(ctx context.Context) error { _, err := b.LastChange(ctx); return err },
+		"Claim":      func(ctx context.Context) error { _, err := b.Claim(ctx); return err },
+		"Discard":    func(ctx context.Context) error { return b.Discard(ctx, discardOf(k, 1)) },
 		"Discards": func(ctx context.Context) error {
 			for _, err := range b.Discards(ctx, "notes") {
 				return err
@@ -190,6 +211,14 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		"Forget":    func(ctx context.Context) error { return b.Forget(ctx, key("nobody")) },
 		"Forgotten": func(ctx context.Context) error { _, err := b.Forgotten(ctx, k); return err },
 		"Drop":      func(ctx context.Context) error { return b.Drop(ctx, "nothing") },
+	}
+	if writers, ok := b.(store.Writers); ok {
+		calls["Standings"] = func(ctx context.Context) error { _, err := writers.Standings(ctx); return err }
+		calls["Fence"] = func(ctx context.Context) error {
+			w, epoch := writers.Writer()
+			_, err := writers.Fence(ctx, w, epoch)
+			return err
+		}
 	}
 	if checker, ok := b.(store.Checker); ok {
 		calls["Check"] = checker.Check

@@ -24,12 +24,15 @@ type model struct {
 	forgotten   map[store.Key]bool
 	// discards are in order of document and seq.
 	discards []store.Discard
+	// changes counts what the feed tells.
+	changes int
 }
 
 type logged struct {
 	key       store.Key // zero if the document was removed
 	entry     store.Entry
 	discarded bool
+	history   bool
 }
 
 type committed struct {
@@ -41,6 +44,9 @@ type committed struct {
 	// epochs has those that the document has had, also before it was removed; the
 	// last one is its own.
 	epochs []int64
+	// changed is which change its last one was, and news the last one that was not
+	// history alone.
+	changed, news int
 }
 
 // model compares a backend with the model over random calls. After a while it
@@ -73,6 +79,8 @@ func (s *suite) model(t *testing.T) {
 			"discard":    run.discard,
 			"pause":      run.pause,
 			"remove":     run.remove,
+			"read log":   run.readLog,
+			"feed":       run.feed,
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = run.reopen
@@ -126,7 +134,7 @@ func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []erro
 		for _, e := range a.Entries {
 			at, same := next.find(a.Key, e)
 			if at == 0 {
-				next.log = append(next.log, logged{key: a.Key, entry: e})
+				next.log = append(next.log, logged{key: a.Key, entry: e, history: a.History})
 				placed = append(placed, store.Placed{Seq: next.head(a.Key), Position: store.Position(len(next.log))})
 				continue
 			}
@@ -183,6 +191,13 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 			d.applied, d.view, d.deleted = c.Applied, c.View, c.Deleted
 			if d.deleted {
 				d.view = nil
+			}
+		}
+		if parks := c.Failure != nil && c.Failure.Park; parks || c.Applied > c.Loaded {
+			m.changes++
+			d.changed = m.changes
+			if parks || !c.History {
+				d.news = m.changes
 			}
 		}
 		d.failure, d.failed = store.Failure{}, c.Failure != nil

@@ -20,6 +20,8 @@ type modelRun struct {
 	outer  *testing.T
 	b      store.Backend
 	tokens []store.Token
+	// cursors has each that was returned, and after which change of the model it is.
+	cursors []placedCursor
 }
 
 // The few documents and ids make collisions frequent.
@@ -42,6 +44,7 @@ func (m *modelRun) append(r *rapid.T) {
 	var appends []store.Append
 	for _, k := range someKeys.Draw(r, "keys") {
 		a := store.Append{Key: k, Entries: rapid.SliceOfN(someEntry, 1, 3).Draw(r, "entries")}
+		a.History = rapid.Bool().Draw(r, "history")
 		if rapid.IntRange(0, 2).Draw(r, "expect") == 0 {
 			a.Head = new(max(m.head(k)+rapid.Int64Range(-2, 1).Draw(r, "off"), 0))
 		}
@@ -88,6 +91,7 @@ func (m *modelRun) commit(r *rapid.T) {
 			c.Applied = head + 1
 		}
 		c.Deleted = rapid.IntRange(0, 5).Draw(r, "deleted") == 0
+		c.History = m.isHistory(k, c.Loaded, c.Applied)
 		c.View = fmt.Appendf(nil, "view %d over %d", c.Applied, c.Loaded)
 		if c.Applied < head && rapid.IntRange(0, 2).Draw(r, "fails") == 0 {
 			c.Failure = &store.Failure{
@@ -168,7 +172,7 @@ func (m *modelRun) operations(r *rapid.T) {
 			size += int64(len(e.Body) + len(e.Meta))
 			count++
 			if count == 1 || (budget.Operations == 0 || count <= budget.Operations) && (budget.Bytes == 0 || size <= budget.Bytes) {
-				want = append(want, fmt.Sprint(i, seq, position, m.log[position-1].discarded, e.ID, e.Kind, e.Meta, e.Body))
+				want = append(want, fmt.Sprint(i, seq, position, m.log[position-1].history, m.log[position-1].discarded, e.ID, e.Kind, e.Meta, e.Body))
 			}
 		}
 	}
@@ -179,7 +183,7 @@ func (m *modelRun) operations(r *rapid.T) {
 	var got []string
 	for i, page := range pages {
 		for _, op := range page {
-			got = append(got, fmt.Sprint(i, op.Seq, op.Position, op.Discarded, op.ID, op.Kind, op.Meta, op.Body))
+			got = append(got, fmt.Sprint(i, op.Seq, op.Position, op.History, op.Discarded, op.ID, op.Kind, op.Meta, op.Body))
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -239,6 +243,9 @@ func (m *modelRun) compare(r *rapid.T) {
 		r.Fatalf("runnable are %q and parked %q, want %q and %q", gotRunnable, gotParked, runnable, parked)
 	}
 	m.compareRemoved(r)
+	for _, name := range []string{"notes", "tasks"} {
+		m.compareChanges(r, name, placedCursor{})
+	}
 }
 
 // describeModel leaves out what the model does not know: times, the epoch, and the record

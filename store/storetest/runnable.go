@@ -207,7 +207,20 @@ func callEverything(f *fixture, k store.Key) {
 		"Collections": func() error { _, err := f.b.Collections(background); return err },
 		"Resolve":     func() error { _, err := f.b.Resolve(background, token, []store.Key{k}); return err },
 		"End":         func() error { _, err := f.b.End(background); return err },
-		"Resume":      func() error { _, err := f.b.Resume(background, []store.Key{k}); return err },
+		"LastChange":  func() error { _, err := f.b.LastChange(background); return err },
+		"Log": func() error {
+			for _, err := range f.b.Log(background, store.Token{}, token) {
+				return err
+			}
+			return nil
+		},
+		"Changes": func() error {
+			for _, err := range f.b.Changes(background, k.Collection, store.Cursor{}, store.WithViews) {
+				return err
+			}
+			return nil
+		},
+		"Resume": func() error { _, err := f.b.Resume(background, []store.Key{k}); return err },
 		"Operations": func() error {
 			_, err := f.b.Operations(background, []store.Range{{Key: k}}, store.Budget{})
 			return err

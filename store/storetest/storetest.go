@@ -10,6 +10,7 @@ package storetest
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 
 	"github.com/refold-go/refold/store"
@@ -29,6 +30,11 @@ type Options struct {
 	// section on [store.Transactor]. It must sync as much as the store does. nil
 	// means that there is none. The suite closes what it returns.
 	Database func(t testing.TB, b store.Backend) *sql.DB
+	// Stall has the next append by b, a [store.Writers], stop when it has drawn its
+	// positions and before it commits. reached is closed when it has got there, and
+	// goOn lets it go on; it is called once. The store is not closed in between. nil
+	// means that this cannot be tried.
+	Stall func(t testing.TB, b store.Backend) (reached <-chan struct{}, goOn func())
 	// MaxBody is the most bytes of a body in the stores that open returns, if
 	// that is less than [store.MaxBody].
 	MaxBody int
@@ -38,8 +44,8 @@ type Options struct {
 // and empty store at each call, and may register what cleans up behind it; the
 // suite closes the store before that. nil options mean the zero [Options].
 //
-// The sections on [store.Follower], [store.Transactor] and [store.Checker] run if
-// the backend implements them. Last comes a comparison with a simple model over random calls,
+// The sections on [store.Follower], [store.Transactor], [store.Checker] and
+// [store.Writers] run if the backend implements them. Last comes a comparison with a simple model over random calls,
 // to which the flags of pgregory.net/rapid apply; it ends after three seconds.
 // With -short all sizes are smaller.
 func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
@@ -62,6 +68,9 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"scan", scanChecks},
 		{"registrar", registrarChecks},
 		{"resolver", resolverChecks},
+		{"log", slices.Concat(logChecks, logFollowChecks)},
+		{"feed", slices.Concat(feedChecks, followChecks)},
+		{"history", historyChecks},
 		{"claimer", claimerChecks},
 		{"deleted", deletedChecks},
 		{"announcer", announcerChecks},
@@ -76,6 +85,8 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"follower", followerChecks},
 		{"transactor", transactorChecks},
 		{"checker", checkerChecks},
+		{"writers", writersChecks},
+		{"fence", fenceChecks},
 	} {
 		t.Run(section.name, func(t *testing.T) {
 			for _, c := range section.checks {
