@@ -76,6 +76,33 @@ func (c *Collection[S, O]) Changes(ctx context.Context, from Cursor) iter.Seq2[C
 	}
 }
 
+// ChangesSoFar is [Collection.Changes] without waiting: it returns what has changed
+// after a cursor by the time the loop begins, and ends. What changes again meanwhile
+// is left to the next call, so that it comes to an end however busy the collection is.
+// The cursor of the last document that it returned is where to go on; if it returned
+// none, from is. Errors as for Changes, but for [ErrNotRunning].
+func (c *Collection[S, O]) ChangesSoFar(ctx context.Context, from Cursor) iter.Seq2[Changed[S], error] {
+	return func(yield func(Changed[S], error) bool) {
+		until, err := c.m.st.LastChange(ctx)
+		if err != nil {
+			yield(Changed[S]{}, err)
+			return
+		}
+		for change, err := range c.m.st.Changes(ctx, c.spec.Name, from, store.WithViews) {
+			if err == nil && until.Before(change.Cursor) {
+				return
+			}
+			var changed Changed[S]
+			if err == nil {
+				changed, err = c.changed(change)
+			}
+			if !yield(changed, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 func (c *Collection[S, O]) changed(change store.Change) (Changed[S], error) {
 	view, err := c.view(change.Document)
 	if err != nil {

@@ -113,6 +113,72 @@ func TestChangesToASlowReader(t *testing.T) {
 	})
 }
 
+// ChangesSoFar ends behind what has changed when it began, however much changes
+// meanwhile, and the next one goes on from it.
+func TestChangesSoFarEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, memory.New(nil), materializer.Config{}, spec()).start()
+		for _, id := range numbered("d", 300) {
+			r.append(id, "x")
+		}
+		settle()
+		var last materializer.Cursor
+		seen := make(map[string]int64)
+		for round := range 3 {
+			n := 0
+			for v, err := range r.texts.ChangesSoFar(t.Context(), last) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; !last.Before(v.Cursor) {
+					t.Fatalf("the change %s comes after %s", v.Cursor, last)
+				}
+				last, seen[v.ID] = v.Cursor, v.Applied
+				if round == 0 && n < 290 {
+					r.append("d000299", "again")
+					r.append("new", "again")
+					settle()
+				}
+			}
+			if want := []int{299, 2, 0}[round]; n != want {
+				t.Errorf("round %d: %d changes, want %d", round, n, want)
+			}
+		}
+		if len(seen) != 301 || seen["d000299"] != 290 || seen["new"] != 289 {
+			t.Errorf("%d documents, the hot ones at %d and %d", len(seen), seen["d000299"], seen["new"])
+		}
+		other := newRig(t, memory.New(nil), materializer.Config{}, spec())
+		n := 0
+		for _, err := range other.texts.ChangesSoFar(t.Context(), last) {
+			n++
+			wantErr(t, err, materializer.ErrForeignToken)
+		}
+		if n != 1 {
+			t.Errorf("%d elements for a foreign cursor, want one error", n)
+		}
+	})
+}
+
+// Run says when it has the store, and not if another one has it.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(nil)
+		ready := 0
+		newRig(t, st, materializer.Config{Ready: func() { ready++ }}, spec()).start()
+		settle()
+		if ready != 1 {
+			t.Errorf("told %d times, want once", ready)
+		}
+		m, err := materializer.New(st, materializer.Config{Ready: func() { ready++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wantErr(t, m.Run(t.Context()), materializer.ErrClaimed); ready != 1 {
+			t.Errorf("told %d times, and the second Run was refused", ready)
+		}
+	})
+}
+
 // A follower that comes back with the cursor of what it stored goes on from there,
 // also in another life of the materializer.
 func TestChangesGoOnFromACursor(t *testing.T) {

@@ -36,6 +36,10 @@ type Config struct {
 	// dispatcher, in documents. Beyond that the dispatcher reads the store again. 0
 	// means 4,096.
 	Announcements int
+	// Ready is called once by Run, when it has the store and before the first fold: a
+	// server can say then that it serves. Run goes on when it has returned. nil means
+	// that nobody wants to know.
+	Ready func()
 	// Tracer is told of each run. nil means none, and costs nothing.
 	Tracer Tracer
 }

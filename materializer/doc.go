@@ -20,6 +20,10 @@
 //   - Isolated: a document whose fold fails backs off, and is parked if it keeps
 //     failing; its last good view is served and all others go on.
 //
+// Any number of processes may append to one store and read it, also ones that never
+// call Run: they register the same collections. What they append is noticed by the
+// process that makes the views within a fraction of a second.
+//
 // docs/architecture.md in the repository has the whole list, and what is not
 // promised.
 package materializer

@@ -14,7 +14,9 @@ type Logged = store.Logged
 // or not, that are after one token and up to another: each exactly once, in order of
 // their positions, those of one document in order of seq. The zero token as from is
 // the beginning; as to it is the end of the log when the loop begins. Who goes on
-// with to as the next from misses nothing. Discarded operations and history are
+// from to, or from the Token of the last operation that it took, misses nothing and
+// gets nothing twice. The token of an append is no place to go on from: it covers what
+// others have appended before. Discarded operations and history are
 // among them and say so; those of erased documents are not. Errors:
 // [ErrForeignToken], [ErrFutureToken], and those of the store.
 func (m *Materializer) Operations(ctx context.Context, from, to Token) iter.Seq2[Logged, error] {

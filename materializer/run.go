@@ -53,6 +53,9 @@ func (m *Materializer) Run(ctx context.Context) error {
 		m.unstart()
 		return err
 	}
+	if m.cfg.Ready != nil {
+		m.cfg.Ready()
+	}
 	m.running.Store(true)
 	err = m.run(ctx)
 	m.running.Store(false)

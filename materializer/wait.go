@@ -11,7 +11,8 @@ import (
 )
 
 // End returns a token that covers all that is in the log now, by whomever it was
-// appended: Wait for it waits until everything is in its view.
+// appended: Wait for it waits until everything is in its view. That of an empty log
+// is not the zero token.
 func (m *Materializer) End(ctx context.Context) (Token, error) { return m.st.End(ctx) }
 
 // Wait waits until the views of all registered collections contain what the

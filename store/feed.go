@@ -10,10 +10,9 @@ type Log interface {
 	// Log returns the operations of all documents that are after one token and up
 	// to another, each exactly once, in order of position; those of one document
 	// are in order of seq. The zero token as to means the end of the log when the
-	// loop begins, so that who goes from token to token begins when [Resolver.End] is
-	// not zero any more. Operations of documents that are erased are left out. Nothing that
+	// loop begins. Operations of documents that are erased are left out. Nothing that
 	// from covers becomes visible after from was given out, so that nobody who goes on
-	// from the end of one loop misses any. Errors: [ErrForeignToken],
+	// from where a loop ended misses any. Errors: [ErrForeignToken],
 	// [*FutureTokenError].
 	Log(ctx context.Context, from, to Token) iter.Seq2[Logged, error]
 }
@@ -21,6 +20,9 @@ type Log interface {
 // Logged is an operation of some document.
 type Logged struct {
 	Key Key
+	// Token covers what the loop began behind and all that it has returned, this
+	// operation included, and nothing else: who stops here goes on from it.
+	Token Token
 	Operation
 }
 

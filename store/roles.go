@@ -54,7 +54,8 @@ type Resolver interface {
 	// [*FutureTokenError].
 	Resolve(ctx context.Context, token Token, keys []Key) ([]int64, error)
 
-	// End returns a token that covers all that is in the log.
+	// End returns a token that covers all that is in the log. That of an empty log
+	// covers nothing, and is not the zero token: it is of this store.
 	End(ctx context.Context) (Token, error)
 }
 

@@ -35,13 +35,8 @@ func ParseToken(text string) (Token, error) {
 }
 
 // NewToken is for backends with one contiguous log: the token of all positions up
-// to and including one.
-func NewToken(of Incarnation, upTo Position) Token {
-	if upTo <= 0 {
-		return Token{}
-	}
-	return position.TokenAt(upTo).In(of)
-}
+// to and including one; 0 is the token of the empty log, which is not the zero token.
+func NewToken(of Incarnation, upTo Position) Token { return position.TokenAt(upTo).In(of) }
 
 // CutOf is for backends with one contiguous log: it returns the position up to
 // which the token goes, for the store that it belongs to, whose log ends at end.
@@ -66,9 +61,6 @@ type FutureTokenError struct {
 }
 
 func (e *FutureTokenError) Error() string {
-	if e.End.IsZero() {
-		return fmt.Sprintf("%v: %s, the log is empty", ErrFutureToken, e.Token)
-	}
 	return fmt.Sprintf("%v: %s, the end is %s", ErrFutureToken, e.Token, e.End)
 }
 

@@ -17,8 +17,7 @@ func TestTokenText(t *testing.T) {
 		text  string
 	}{
 		{store.Token{}, ""},
-		{store.NewToken(7, 0), ""},
-		{store.NewToken(7, -1), ""},
+		{store.NewToken(7, 0), "0000000000000007:m0"},
 		{store.NewToken(7, 1), "0000000000000007:m1"},
 		{store.NewToken(0xfedcba9876543210, 42), "fedcba9876543210:m42"},
 		{store.NewToken(math.MaxUint64, math.MaxInt64), "ffffffffffffffff:m9223372036854775807"},

@@ -137,23 +137,12 @@ func (l *logReader) read(t *testing.T, ctx context.Context) {
 			if op.ID != "" {
 				l.seen[ack{op.Key.ID, op.ID}]++
 			}
-			// What was read is in from here on, whether the loop comes to its end or not.
-			l.from = store.NewToken(incarnation(t, to), op.Position)
+			l.from = op.Token // whether the loop comes to its end or not
 		}
 	}
 	if err != nil && !errors.Is(err, errDone) {
 		t.Errorf("reading the log: %v", err)
 	}
-}
-
-// incarnation returns that of a token.
-func incarnation(t *testing.T, token materializer.Token) store.Incarnation {
-	t.Helper()
-	of, ok := token.Incarnation()
-	if !ok {
-		t.Fatal("the token has no incarnation")
-	}
-	return of
 }
 
 // follower follows the changes, and begins again now and then.

@@ -81,7 +81,9 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) ([]stor
 			break
 		}
 		op.Entry = cloneEntry(op.Entry)
-		page = append(page, store.Logged{Key: l.document.key, Operation: op})
+		page = append(page, store.Logged{
+			Key: l.document.key, Token: store.NewToken(s.incarnation, op.Position), Operation: op,
+		})
 	}
 	return page, nil
 }

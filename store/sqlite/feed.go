@@ -141,7 +141,10 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) (page [
 		}
 		return c.each(logPage, func(row []driver.Value) bool {
 			op := asOperation(row)
-			page = append(page, store.Logged{Key: store.Key{Collection: text(row[8]), ID: text(row[9])}, Operation: op})
+			page = append(page, store.Logged{
+				Key:   store.Key{Collection: text(row[8]), ID: text(row[9])},
+				Token: store.NewToken(s.incarnation, op.Position), Operation: op,
+			})
 			size += len(op.Body) + len(op.Meta)
 			return size <= pageBytes
 		}, integer(row[0]), int64(after), int64(upTo), int64(pageRows))

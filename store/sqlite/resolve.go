@@ -45,7 +45,10 @@ func (s *Store) End(ctx context.Context) (store.Token, error) {
 		end, err = lastPosition(c)
 		return err
 	})
-	return store.NewToken(s.incarnation, end), err
+	if err != nil {
+		return store.Token{}, err
+	}
+	return store.NewToken(s.incarnation, end), nil
 }
 
 func lastPosition(c *conn) (store.Position, error) {

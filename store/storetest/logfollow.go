@@ -21,13 +21,40 @@ var logFollowChecks = []check{
 			default:
 			}
 			end := f.end()
-			if end.IsZero() { // as to it would be the end of the log
-				continue
-			}
 			all = append(all, mustLog(f, last, end)...)
 			last = end
 		}
 		mustBeWhole(f, all, 4, each)
+	}},
+	{"the token of an operation is where to go on", func(f *fixture) {
+		appendMixed(f, small(30, 200))
+		whole := mustLog(f, store.Token{}, store.Token{})
+		var middle store.Token
+		for i, l := range whole {
+			if rest := mustLog(f, l.Token, store.Token{}); positions(rest) != positions(whole[i+1:]) {
+				f.Fatalf("behind %s, the token of operation %d, are %s, want %s", l.Token, i+1, positions(rest), positions(whole[i+1:]))
+			}
+			if i == len(whole)/2 {
+				middle = l.Token
+			}
+		}
+		for _, l := range mustLog(f, middle, store.Token{}) {
+			seqs, err := f.b.Resolve(background, l.Token, []store.Key{l.Key})
+			if err != nil || seqs[0] != l.Seq {
+				f.Fatalf("the token of operation %d of %s is that of %v, %v", l.Seq, l.Key, seqs, err)
+			}
+		}
+	}},
+	{"the log of an empty store ends at a token of its own", func(f *fixture) {
+		empty := f.end()
+		if empty.IsZero() {
+			f.Errorf("the end of an empty log is the zero token")
+		}
+		mustLogged(f, store.Token{}, empty, "")
+		mustLogged(f, empty, store.Token{}, "")
+		f.append(key("a"), "1")
+		mustLogged(f, store.Token{}, empty, "")
+		mustLogged(f, empty, f.end(), "a1")
 	}},
 	{"the zero token as to is the end when the loop begins", func(f *fixture) {
 		n := small(300, 2000)

@@ -35,9 +35,6 @@ func (c *cluster) end() store.Token {
 			token = token.Bound(max(s.Written, 1))
 		}
 	}
-	if token == (position.Token{}) {
-		return store.Token{}
-	}
 	return token.In(c.of)
 }
 
@@ -147,6 +144,9 @@ func (h *many) log(ctx context.Context, from, to store.Token) (all []store.Logge
 		}
 	}
 	slices.SortFunc(all, func(a, b store.Logged) int { return cmp.Compare(a.Position, b.Position) })
+	for i := range all {
+		all[i].Token = after.Join(upTo.Bound(all[i].Position)).In(h.cluster.of)
+	}
 	return all, nil
 }
 
