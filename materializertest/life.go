@@ -59,7 +59,7 @@ func (c *crashes[S, O]) live(ctx context.Context, stop context.CancelCauseFunc, 
 	go func() {
 		err := m.Run(ctx)
 		if err != nil {
-			stop(fmt.Errorf("Run returned: %w", err))
+			stop(fmt.Errorf("its Run returned: %w", err))
 		}
 		ended <- err
 	}()

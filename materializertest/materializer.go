@@ -113,7 +113,7 @@ func (m *Materializer) whileRunning(ctx context.Context) (_ context.Context, sto
 	g.Go(func() {
 		select {
 		case <-m.ended:
-			cancel(fmt.Errorf("Run returned: %w", m.err))
+			cancel(fmt.Errorf("its Run returned: %w", m.err))
 		case <-ctx.Done():
 		}
 	})

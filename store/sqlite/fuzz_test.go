@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/refold-go/refold/store"
@@ -33,7 +34,7 @@ var damages = []struct{ table, column string }{
 // page may have it. Nothing panics, and a value of the wrong type is never read as
 // something else: it is an error, or the row is not found.
 func FuzzDamagedRow(f *testing.F) {
-	template := loosened(f)
+	template := template(f, true)
 	for i := range damages {
 		f.Add(uint8(i), uint8(0), uint8(i), int64(-1), []byte("x"))
 		f.Add(uint8(i), uint8(1), uint8(i+1), int64(1)<<62, []byte{0xff, 0})
@@ -72,12 +73,45 @@ func FuzzDamagedRow(f *testing.F) {
 	})
 }
 
+// FuzzDamagedFile overwrites bytes at up to two places of a store's file. It is
+// opened and used without a panic, or refused.
+func FuzzDamagedFile(f *testing.F) {
+	template := template(f, false)
+	f.Add(uint32(0), []byte("SQLite format 4"), uint32(0), []byte(nil))
+	f.Add(uint32(16), []byte{0, 1}, uint32(20), []byte{99})       // sizes of a page
+	f.Add(uint32(18), []byte{1, 1}, uint32(56), []byte{0, 0, 0})  // no WAL, encoding
+	f.Add(uint32(28), []byte{0, 0, 0, 1}, uint32(100), []byte{5}) // pages, kind of the first
+	for page := range uint32(len(template) / 4096) {
+		at := page * 4096
+		f.Add(at, []byte{2, 0, 0, 255, 255}, at+8, []byte{0, 0, 0, 1})
+		f.Add(at+4090, []byte{7, 7, 7, 7, 7, 7}, at+4000, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	}
+	f.Fuzz(func(t *testing.T, at uint32, bytes []byte, second uint32, more []byte) {
+		file := slices.Clone(template)
+		copy(file[int(at)%len(file):], bytes)
+		copy(file[int(second)%len(file):], more)
+		path := filepath.Join(t.TempDir(), "store.db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, &Options{Sync: SyncNormal})
+		if err != nil {
+			return
+		}
+		everything(s)
+		writeAll(t, s)
+		if err := s.Close(); err != nil {
+			t.Logf("closing: %v", err) // it is allowed to complain
+		}
+	})
+}
+
 // sound is what everything returns of the template.
 var sound map[string]string
 
-// loosened makes a store that has a row of each kind, without what keeps values of
-// the wrong type out of it.
-func loosened(f *testing.F) []byte {
+// template makes a store that has a row of each kind. A loose one lacks what keeps
+// values of the wrong type out of it.
+func template(f *testing.F, loose bool) []byte {
 	path := filepath.Join(f.TempDir(), "store.db")
 	s, err := Open(path, nil)
 	if err != nil {
@@ -110,18 +144,20 @@ func loosened(f *testing.F) []byte {
 		}
 	}
 	must(nil, s.Close())
-	c := bare(f, path)
-	for _, sql := range []string{
-		"PRAGMA writable_schema = ON",
-		"UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT, WITHOUT', 'WITHOUT'), ') STRICT', ')')",
-		"PRAGMA writable_schema = RESET",
-	} {
-		must(nil, c.run(sql))
+	if loose {
+		c := bare(f, path)
+		for _, sql := range []string{
+			"PRAGMA writable_schema = ON",
+			"UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT, WITHOUT', 'WITHOUT'), ') STRICT', ')')",
+			"PRAGMA writable_schema = RESET",
+		} {
+			must(nil, c.run(sql))
+		}
+		must(nil, c.close())
 	}
-	must(nil, c.close())
-	template, err := os.ReadFile(path)
+	file, err := os.ReadFile(path)
 	must(nil, err)
-	return template
+	return file
 }
 
 func bare(t testing.TB, path string) *conn {
