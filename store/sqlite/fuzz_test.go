@@ -20,9 +20,11 @@ var damages = []struct{ table, column string }{
 	{"collections", "name"}, {"collections", "version"}, {"collections", "serving"}, {"collections", "paused"}, {"collections", "epoch"},
 	{"documents", "collection"}, {"documents", "name"}, {"documents", "head"}, {"documents", "last"},
 	{"operations", "seq"}, {"operations", "position"}, {"operations", "id"}, {"operations", "kind"}, {"operations", "at"},
-	{"operations", "time"}, {"operations", "meta"}, {"operations", "body"}, {"operations", "discarded"},
+	{"operations", "time"}, {"operations", "meta"}, {"operations", "body"}, {"operations", "marks"},
 	{"progress", "applied"}, {"progress", "dirty"}, {"progress", "since_position"}, {"progress", "since_time"}, {"progress", "failed"},
 	{"progress", "attempts"}, {"progress", "not_before"}, {"progress", "parked"}, {"progress", "epoch"}, {"progress", "deleted"},
+	{"progress", "changed"}, {"progress", "news"},
+	{"log", "position"}, {"log", "document"}, {"log", "seq"}, {"log", "count"},
 	{"views", "body"},
 	{"failures", "name"}, {"failures", "parked"}, {"failures", "seq"}, {"failures", "error"}, {"failures", "stack"},
 	{"failures", "first_at"}, {"failures", "last_at"},
@@ -157,6 +159,9 @@ func template(f *testing.F, loose bool) []byte {
 	}
 	file, err := os.ReadFile(path)
 	must(nil, err)
+	s, err = Open(path, nil) // it is not refused for what it lacks
+	must(nil, err)
+	must(nil, s.Close())
 	return file
 }
 
@@ -252,6 +257,14 @@ func everything(s *Store) map[string]string {
 	for r, err := range s.Runnable(ctx, []string{"notes"}) {
 		r.Wait = 0
 		note("Runnable "+r.Key.ID, r, err)
+	}
+	for c, err := range s.Changes(ctx, "notes", store.Cursor{}, store.WithViews) {
+		document("Change", c.Document, err)
+	}
+	if end, err := s.End(ctx); err == nil {
+		for op, err := range s.Log(ctx, store.Token{}, end) {
+			note(fmt.Sprint("logged operation ", op.Position), op, err)
+		}
 	}
 	for d, err := range s.Discards(ctx, "notes") {
 		note("Discard "+d.Key.ID, d, err)
