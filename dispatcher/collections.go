@@ -16,7 +16,7 @@ func (c *collections) number(name string) uint16 {
 	if c.numbers == nil {
 		c.numbers = make(map[string]uint16)
 	}
-	number := uint16(len(c.names))
+	number := uint16(len(c.names)) // #nosec G115 -- no application has 65,536
 	c.names = append(c.names, name)
 	c.numbers[name] = number
 	return number

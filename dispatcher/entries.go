@@ -78,5 +78,5 @@ func (t *Table) hash(k store.Key) uint32 {
 	if n := len(k.Collection); n > 0 {
 		h ^= (uint64(n)<<8 | uint64(k.Collection[n-1])) * 0x9e3779b97f4a7c15
 	}
-	return uint32(h ^ h>>32)
+	return uint32(h ^ h>>32) // #nosec G115 -- a hash may be cut
 }

@@ -21,14 +21,14 @@ func (x *index) next(hash, from uint32) (slot, after uint32, ok bool) {
 	if len(x.cells) == 0 {
 		return 0, 0, false
 	}
-	mask := uint32(len(x.cells) - 1)
+	mask := uint32(len(x.cells) - 1) // #nosec G115 -- the table's limit keeps it below 2^32
 	for i := from & mask; ; i = (i + 1) & mask {
 		cell := x.cells[i]
 		if cell == 0 {
 			return 0, 0, false
 		}
 		if uint32(cell>>32) == hash {
-			return uint32(cell) - 1, i + 1, true
+			return uint32(cell) - 1, i + 1, true // #nosec G115 -- the lower half
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (x *index) insert(hash, slot uint32) {
 
 // remove takes out a slot that is in the index.
 func (x *index) remove(hash, slot uint32) {
-	mask := uint32(len(x.cells) - 1)
+	mask := uint32(len(x.cells) - 1) // #nosec G115 -- the table's limit keeps it below 2^32
 	want := uint64(hash)<<32 | uint64(slot+1)
 	hole := hash & mask
 	for x.cells[hole] != want {
@@ -65,7 +65,7 @@ func (x *index) remove(hash, slot uint32) {
 }
 
 func (x *index) place(cell uint64) {
-	mask := uint32(len(x.cells) - 1)
+	mask := uint32(len(x.cells) - 1) // #nosec G115 -- the table's limit keeps it below 2^32
 	i := uint32(cell>>32) & mask
 	for x.cells[i] != 0 {
 		i = (i + 1) & mask

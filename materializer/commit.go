@@ -23,7 +23,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 	}
 	now := time.Now()
 	for i, outcome := range outcomes {
-		it := &b[i]
+		it := &b[i] // #nosec G602 -- Commit returns one for each
 		h.settle(it.index, e.verdict(it, outcome, now))
 		e.traceEnd(it, outcomeOf(it, outcome), it.result.err)
 		if outcome == store.Stale {

@@ -135,7 +135,7 @@ func (c *Collection[S, O]) Verify(ctx context.Context, options VerifyOptions) (V
 // chosen returns the ids that Fraction chooses.
 func (c *Collection[S, O]) chosen(ctx context.Context, options VerifyOptions) func(yield func(string, error) bool) {
 	return func(yield func(string, error) bool) {
-		random := rand.New(rand.NewPCG(options.Seed, 1))
+		random := rand.New(rand.NewPCG(options.Seed, 1)) // #nosec G404 -- it is to be repeatable
 		for doc, err := range c.m.st.Scan(ctx, c.spec.Name, "", store.WithoutViews) {
 			if err == nil && options.Fraction > 0 && random.Float64() >= options.Fraction {
 				continue
@@ -150,7 +150,7 @@ func (c *Collection[S, O]) chosen(ctx context.Context, options VerifyOptions) fu
 // sample returns Count of the ids that Fraction chooses, each with the same
 // chance (reservoir sampling, Vitter's algorithm R).
 func (c *Collection[S, O]) sample(ctx context.Context, options VerifyOptions) ([]string, error) {
-	random := rand.New(rand.NewPCG(options.Seed, 2))
+	random := rand.New(rand.NewPCG(options.Seed, 2)) // #nosec G404 -- it is to be repeatable
 	var ids []string
 	n := 0
 	for id, err := range c.chosen(ctx, options) {

@@ -24,7 +24,7 @@ type Backoff struct {
 // included. Attempt is the number of attempts that have failed, 1 or more; less
 // counts as 1.
 func (b Backoff) Delay(attempt int) time.Duration {
-	return time.Duration(rand.Uint64N(uint64(b.Ceiling(attempt)) + 1))
+	return time.Duration(rand.Uint64N(uint64(b.Ceiling(attempt)) + 1)) // #nosec G115 G404 -- it is never negative, and no secret
 }
 
 // Ceiling returns the longest delay that Delay may return for this attempt:

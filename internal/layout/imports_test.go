@@ -11,22 +11,23 @@ import (
 // mayImport says which packages of this module each one may import; x/... stands
 // for x and all that is in it.
 var mayImport = map[string][]string{
-	"store":           {"store/position"},
-	"store/storetest": {"store", "store/position"},
-	"store/memory":    {"store", "store/position"},
-	"store/sqlite":    {"store", "store/position"},
-	"store/position":  {},
-	"bus":             {},
-	"worker":          {},
-	"dispatcher":      {"bus", "store"},
-	"materializer":    {"bus", "dispatcher", "store", "worker"},
-	"examples/...":    {"materializer", "store/..."},
-	"internal/...":    {"..."},
+	"store":            {"store/position"},
+	"store/storetest":  {"store", "store/position"},
+	"store/memory":     {"store", "store/position"},
+	"store/sqlite":     {"store", "store/position"},
+	"store/position":   {},
+	"bus":              {},
+	"worker":           {},
+	"dispatcher":       {"bus", "store"},
+	"materializer":     {"bus", "dispatcher", "store", "worker"},
+	"materializertest": {"materializer", "store", "store/memory"},
+	"examples/...":     {"materializer", "store/..."},
+	"internal/...":     {"..."},
 }
 
-// testsMayImport says what tests may import besides: the kit and the backends,
+// testsMayImport says what tests may import besides: the kits and the backends,
 // and helpers that are nobody's business.
-var testsMayImport = []string{"store/...", "internal/..."}
+var testsMayImport = []string{"store/...", "materializertest", "internal/..."}
 
 func TestImportDirections(t *testing.T) {
 	for _, p := range packages(t) {

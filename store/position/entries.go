@@ -32,7 +32,7 @@ func (e entries) at(i int) Position {
 	w := uint32(b[3]) | uint32(b[2])<<8 | uint32(b[1])<<16 | uint32(b[0])<<24
 	n := uint64(b[11]) | uint64(b[10])<<8 | uint64(b[9])<<16 | uint64(b[8])<<24 |
 		uint64(b[7])<<32 | uint64(b[6])<<40 | uint64(b[5])<<48 | uint64(b[4])<<56
-	return Position{Writer: Writer(w), Number: Number(n)}
+	return Position{Writer: Writer(w), Number: Number(n)} // #nosec G115 -- only the bits matter
 }
 
 // of returns the number of a writer, or false if it has no entry.
@@ -63,7 +63,7 @@ func (p *packer) add(q Position) {
 		return
 	}
 	p.rest = binary.BigEndian.AppendUint32(p.rest, uint32(q.Writer))
-	p.rest = binary.BigEndian.AppendUint64(p.rest, uint64(q.Number))
+	p.rest = binary.BigEndian.AppendUint64(p.rest, uint64(q.Number)) // #nosec G115 -- only the bits matter
 }
 
 func (p *packer) done() entries { return entries{first: p.first, rest: string(p.rest)} }

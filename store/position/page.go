@@ -57,7 +57,7 @@ type page struct {
 const none Number = -1 << 63
 
 func pageOf(n Number) int64 { return int64(n) >> pageBits }
-func bitOf(n Number) uint   { return uint(n) % pageSize }
+func bitOf(n Number) uint   { return uint(n) % pageSize } // #nosec G115 -- the low bits of a two's complement
 
 func (p *page) start() Number { return Number(p.index << pageBits) }
 func (p *page) end() Number   { return p.start() + pageSize - 1 }

@@ -141,7 +141,7 @@ func (s *scanner) number(signed bool) (Number, error) {
 		if n == 0 {
 			return 0, textError(s.text, start-1, "minus zero")
 		}
-		return Number(-n), nil
+		return Number(-n), nil // #nosec G115 -- n is at most 2^63 here
 	}
 	return Number(n), nil
 }

@@ -26,9 +26,10 @@ type conn struct {
 // prepared is a statement that is kept, with the memory for its arguments and
 // for a row.
 type prepared struct {
-	stmt *sqlite3.SQLiteStmt
-	args []driver.NamedValue
-	row  []driver.Value
+	stmt  *sqlite3.SQLiteStmt
+	args  []driver.NamedValue
+	row   []driver.Value
+	types []string // of the columns of row
 }
 
 // openConn opens a connection. Nothing has been read or changed in the file
@@ -179,15 +180,21 @@ func (c *conn) each(s statement, row func([]driver.Value) bool, args ...driver.V
 		c.release(s, p, big)
 	}()
 	if p.row == nil {
-		p.row = make([]driver.Value, len(rows.Columns()))
+		p.types = typesOf(rows)
+		p.row = make([]driver.Value, len(p.types))
 	}
 	for {
-		switch err := rows.Next(p.row); {
-		case errors.Is(err, io.EOF):
+		err := rows.Next(p.row)
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
+		}
+		if err == nil {
+			err = checkTypes(p.row, p.types)
+		}
+		if err != nil {
 			return &statementError{s.what(), err}
-		case !row(p.row):
+		}
+		if !row(p.row) {
 			return nil
 		}
 	}

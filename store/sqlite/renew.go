@@ -38,7 +38,7 @@ type renewWork struct{}
 
 func (renewWork) do(t *transaction) error {
 	fresh := drawIncarnation()
-	for fresh == int64(t.of) {
+	for fresh == int64(t.of) { // #nosec G115 -- only the bits matter
 		fresh = drawIncarnation()
 	}
 	return t.run.exec(setMeta, metaIncarnation, fresh)

@@ -84,8 +84,8 @@ func (f *fixture) appendAll(appends ...store.Append) store.Appended {
 		f.Fatalf("Append of %d documents returned %d", len(appends), len(result.Documents))
 	}
 	for i, d := range result.Documents {
-		if len(d.Operations) != len(appends[i].Entries) {
-			f.Fatalf("Append of %d entries returned %d", len(appends[i].Entries), len(d.Operations))
+		if len(d.Operations) != len(appends[i].Entries) { // #nosec G602 -- the length is checked above
+			f.Fatalf("Append of %d entries returned %d", len(appends[i].Entries), len(d.Operations)) // #nosec G602 -- the length is checked above
 		}
 	}
 	return result
