@@ -205,3 +205,123 @@ func TestChangesMadeByAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestBug19644_TheTokenWaitedForIsTheOneReadWith: a read that waits for several
+// tokens returns what all of them cover, whatever comes in meanwhile.
+func TestBug19644_TheTokenWaitedForIsTheOneReadWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHold()
+		r := newRig(t, memory.New(nil), materializer.Config{}, specOf(h.fold)).start()
+		early := r.append("a", "hold")
+		<-h.reached
+		late := r.append("a", "two", "three")
+		ended := make(chan int64, 2)
+		for _, options := range [][]materializer.ReadOption{
+			{materializer.AtLeast(late), materializer.AtLeast(early)}, {materializer.AtLeast(early)},
+		} {
+			go func() {
+				v, err := r.texts.Get(t.Context(), "a", options...)
+				if err != nil {
+					t.Error(err)
+				}
+				if seqs, err := r.st.Resolve(t.Context(), late, []store.Key{key("a")}); err != nil || len(options) == 2 && v.Applied < seqs[0] {
+					t.Errorf("the view has %d operations, the token covers %v, %v", v.Applied, seqs, err)
+				}
+				ended <- v.Applied
+			}()
+		}
+		settle()
+		h.goOn <- struct{}{}
+		if a, b := <-ended, <-ended; max(a, b) != 3 {
+			t.Errorf("the views had %d and %d operations, want one with 3", a, b)
+		}
+	})
+}
+
+// TestBug14723_WhatIsAnnouncedCanBeRead: when anybody is told that a view was
+// stored, it is there.
+func TestBug14723_WhatIsAnnouncedCanBeRead(t *testing.T) {
+	st, err := sqlite.Open(filepath.Join(t.TempDir(), "texts.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	r := newRig(t, st, materializer.Config{}, spec())
+	told := 0
+	defer st.Listen(store.Listener{Committed: func(keys []store.Key) {
+		docs, err := st.Load(context.Background(), keys, store.WithoutViews)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, doc := range docs {
+			if told++; doc.Applied == 0 {
+				t.Errorf("%s was announced and has no view", doc.Key)
+			}
+		}
+	}})()
+	r.start()
+	for _, id := range numbered("d", 20) {
+		if err := r.texts.Wait(within(t, time.Minute), r.append(id, "x"), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.halt()
+	if told < 20 {
+		t.Errorf("%d announcements, want 20", told)
+	}
+}
+
+// TestBug19795_NoPlaceIsAheadOfWhatCanBeRead: a follower that goes on from the
+// last change that was told before it read, and not from what it read, misses none.
+func TestBug19795_NoPlaceIsAheadOfWhatCanBeRead(t *testing.T) {
+	st, err := sqlite.Open(filepath.Join(t.TempDir(), "texts.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	r := newRig(t, st, materializer.Config{}, spec()).start()
+	const documents, rounds = 50, 20
+	appended := make(chan materializer.Token)
+	go func() {
+		var last materializer.Token
+		for range rounds {
+			for _, id := range numbered("d", documents) {
+				last = r.append(id, "x")
+			}
+		}
+		appended <- last
+	}()
+	seen := make(map[string]int64)
+	var from materializer.Cursor
+	pass := func() {
+		now, err := r.m.LastChange(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v, err := range r.texts.ChangesSoFar(t.Context(), from) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[v.ID] = v.Applied
+		}
+		from = now
+	}
+	for {
+		select {
+		case token := <-appended:
+			if err := r.m.Wait(within(t, time.Minute), token); err != nil {
+				t.Fatal(err)
+			}
+			pass()
+			for _, id := range numbered("d", documents) {
+				if seen[id] != rounds {
+					t.Errorf("the follower ends with %d operations of %s, want %d", seen[id], id, rounds)
+				}
+			}
+			return
+		default:
+			pass()
+		}
+	}
+}

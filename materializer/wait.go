@@ -73,8 +73,9 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 
 // wait goes through the runnable documents, the one that lacks the oldest
 // operation first, and waits for each that lacks something the token covers. In
-// that order the first one that does not ends the pass. What became runnable
-// behind the pass is found by another one, until one finds nothing.
+// that order the first one that lacks only what is beyond the whole token ends the
+// pass. What became runnable behind the pass is found by another one, until one
+// finds nothing.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
 	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
 		return err
@@ -85,15 +86,15 @@ func (m *Materializer) wait(ctx context.Context, token Token, collections []stri
 			if err != nil {
 				return err
 			}
-			doc, lacks, err := m.lacks(ctx, token, row.Key)
+			if row.Since.Position > token.Max() {
+				break
+			}
+			lacks, err := m.lacks(ctx, token, row.Key)
 			if err != nil {
 				return err
 			}
-			if !lacks && doc.Since.Position == row.Since.Position {
-				break
-			}
 			if !lacks {
-				continue // it is not as it was when the row was read
+				continue // it is not as it was, or lacks what another writer has beyond the token
 			}
 			again = true
 			if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) && !gone(err) {
@@ -110,9 +111,9 @@ func (m *Materializer) wait(ctx context.Context, token Token, collections []stri
 	return m.parkedBehind(ctx, token, collections)
 }
 
-// waitForPaused waits for the oldest document of a paused collection that lacks
-// something the token covers; it is not among the runnable ones. It reports false
-// if there is none.
+// waitForPaused waits for a document of a paused collection that lacks something
+// the token covers; it is not among the runnable ones. It reports false if there is
+// none.
 func (m *Materializer) waitForPaused(ctx context.Context, token Token, collections []string) (bool, error) {
 	stored, err := m.st.Collections(ctx)
 	if err != nil {
@@ -122,21 +123,14 @@ func (m *Materializer) waitForPaused(ctx context.Context, token Token, collectio
 		if !c.Paused || !slices.Contains(collections, c.Name) {
 			continue
 		}
-		counts, err := m.st.Count(ctx, c.Name)
-		if err != nil {
-			return false, err
-		}
-		if counts.Oldest.Key.ID == "" {
+		key, err := m.lackingIn(ctx, token, c.Name)
+		if err != nil || key.ID == "" {
+			if err != nil {
+				return false, err
+			}
 			continue
 		}
-		_, lacks, err := m.lacks(ctx, token, counts.Oldest.Key)
-		if err != nil {
-			return false, err
-		}
-		if !lacks {
-			continue
-		}
-		err = m.waitFor(ctx, token, counts.Oldest.Key)
+		err = m.waitFor(ctx, token, key)
 		if errors.Is(err, ErrParked) || err != nil && gone(err) {
 			err = nil
 		}
@@ -145,18 +139,48 @@ func (m *Materializer) waitForPaused(ctx context.Context, token Token, collectio
 	return false, nil
 }
 
+// lackingIn returns a document of a paused collection that lacks something the token
+// covers and is not parked, or the zero key. That is the oldest one or none, unless
+// the token has writers that are ahead of others: then all are looked at.
+func (m *Materializer) lackingIn(ctx context.Context, token Token, collection string) (Key, error) {
+	counts, err := m.st.Count(ctx, collection)
+	if err != nil || counts.Oldest.Key.ID == "" || counts.Oldest.Since.Position > token.Max() {
+		return Key{}, err
+	}
+	lacks, err := m.lacks(ctx, token, counts.Oldest.Key)
+	if lacks || err != nil {
+		return counts.Oldest.Key, err
+	}
+	for doc, err := range m.st.Scan(ctx, collection, "", store.WithoutViews) {
+		if err != nil {
+			return Key{}, err
+		}
+		if !doc.Dirty() || doc.Parked() {
+			continue
+		}
+		seq, err := m.resolve(ctx, token, doc.Key)
+		if err != nil {
+			return Key{}, err
+		}
+		if doc.Applied < seq {
+			return doc.Key, nil
+		}
+	}
+	return Key{}, nil
+}
+
 // lacks reports whether a document's view lacks operations that the token
 // covers.
-func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (store.Document, bool, error) {
+func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (bool, error) {
 	seq, err := m.resolve(ctx, token, key)
 	if err != nil {
-		return store.Document{}, false, err
+		return false, err
 	}
 	docs, err := m.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil {
-		return store.Document{}, false, err
+		return false, err
 	}
-	return docs[0], docs[0].Applied < seq, nil
+	return docs[0].Applied < seq, nil
 }
 
 // waitFor waits for one document.

@@ -102,9 +102,7 @@ func (s *Store) changeLocked(c *collection, d *document, history bool) {
 // Changes implements [store.Feed].
 func (s *Store) Changes(ctx context.Context, collection string, after store.Cursor, parts store.Parts) iter.Seq2[store.Change, error] {
 	return func(yield func(store.Change, error) bool) {
-		s.mu.Lock()
-		begin, err := after.Number(s.incarnation, s.changes)
-		s.mu.Unlock()
+		begin, err := s.beginChanges(after)
 		for last := begin; err == nil; {
 			var page []store.Change
 			if page, last, err = s.changesPage(ctx, collection, begin, last, parts); err != nil || len(page) == 0 {
@@ -123,6 +121,16 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 			yield(store.Change{}, err)
 		}
 	}
+}
+
+// beginChanges returns the number that a cursor is at.
+func (s *Store) beginChanges(after store.Cursor) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, store.ErrClosed
+	}
+	return after.Number(s.incarnation, s.changes)
 }
 
 // changesPage returns the first changes after a number, and the number of the last

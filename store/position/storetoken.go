@@ -41,6 +41,9 @@ func (t StoreToken) Cut(of Incarnation) (Token, error) {
 // zero token.
 func (t StoreToken) Incarnation() (Incarnation, bool) { return t.of, t.of != 0 }
 
+// Max returns the number above which the token has nothing, see [Token.Max].
+func (t StoreToken) Max() Number { return t.cut.Max() }
+
 // IsZero reports whether the token is the zero token.
 func (t StoreToken) IsZero() bool { return t.of == 0 }
 
