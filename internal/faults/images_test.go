@@ -1,0 +1,264 @@
+package faults
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/refold-go/refold/internal/faultvfs"
+	"github.com/refold-go/refold/store/sqlite"
+)
+
+// A history is a life that was recorded: what its file must hold after each step.
+type history struct {
+	*faultvfs.Recording
+	worlds []world // before the first step, and after each
+	synced []bool  // whether the step that led there is one that a power cut spares
+}
+
+// record runs the script without a fault. Two marks go into the recording for each
+// step: its number when it begins, and minus that when it was acknowledged.
+func record(t *testing.T, o *sqlite.Options) *history {
+	t.Helper()
+	l, err := newLife(memoryFolder(t), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.disk.Record()
+	h := &history{worlds: []world{newWorld()}, synced: []bool{true}}
+	for _, part := range script(l.path) {
+		st, err := sqlite.Open(l.path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.disk.FolderSynced() // by Open
+		for _, s := range part {
+			n := int64(len(h.worlds))
+			l.disk.Mark(n)
+			e, err := s.do(t.Context(), st)
+			if err != nil && !expected(s, err) {
+				t.Fatalf("%s: %v", s.name, err)
+			}
+			l.disk.Mark(-n)
+			l.ledger.judge(s, e, err)
+			h.worlds = append(h.worlds, l.ledger.possible[0].clone())
+			h.synced = append(h.synced, e != nil && err == nil && !s.views())
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Recording = l.disk.Recorded()
+	if err := l.end(); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// bounds returns between which steps a file may be after a cut: nothing that was
+// acknowledged and synced is missing, and nothing is there that was not begun.
+func (h *history) bounds(n int) (least, most int) {
+	for _, m := range h.Marks(n) {
+		switch {
+		case m > 0:
+			most = int(m)
+		case h.synced[-m]:
+			least = int(-m)
+		}
+	}
+	return least, most
+}
+
+// cuts is what became of the images of a history.
+type cuts struct {
+	images, distinct, older int
+	lost                    int // images in which something acknowledged is missing
+	example                 string
+	broken                  []error
+}
+
+// seen is what is in an image: since the same one follows from many cuts, it is
+// looked at once.
+type seen struct {
+	text string
+	err  error
+}
+
+// each cuts the power after each event, so many times, and looks at what is left.
+func (h *history) each(t *testing.T, seed uint64, times int) (c cuts) {
+	root := memoryFolder(t)
+	only := os.Getenv(envPoint)
+	var mu sync.Mutex // guards c and known
+	known := make(map[[sha256.Size]byte]seen)
+	moments := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for n := range moments {
+				for i := range times {
+					if name := fmt.Sprintf("%d/%d/%d", seed, n, i); only != "" && only != name {
+						continue
+					}
+					image := h.image(seed, n, i)
+					sum := image.Sum()
+					mu.Lock()
+					s, again := known[sum]
+					mu.Unlock()
+					if !again {
+						s = lookAtImage(root, image)
+					}
+					mu.Lock()
+					known[sum] = s
+					c.images, c.distinct = c.images+1, len(known)
+					if err := h.judge(n, s, &c); err != nil {
+						c.broken = append(c.broken, fmt.Errorf("%s=%d/%d/%d repeats this: %w", envPoint, seed, n, i, err))
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for n := range h.Len() + 1 {
+		moments <- n
+	}
+	close(moments)
+	workers.Wait()
+	return c
+}
+
+// image returns one of the images after a cut: everything kept, everything lost,
+// then by chance.
+func (h *history) image(seed uint64, n, i int) faultvfs.Image {
+	loss := [...]faultvfs.Loss{faultvfs.Kept, faultvfs.Lost, faultvfs.Mixed, faultvfs.TornAll}[min(i, 2+i%2)]
+	return h.Cut(n, loss, rand.New(rand.NewPCG(seed, uint64(n)<<16|uint64(i))))
+}
+
+// judge compares what was seen in an image with what may be there.
+func (h *history) judge(n int, s seen, c *cuts) error {
+	if s.err != nil {
+		return s.err
+	}
+	least, most := h.bounds(n)
+	found := -1
+	for i := most; i >= 0; i-- {
+		if h.worlds[i].String() == s.text {
+			found = i
+			break
+		}
+	}
+	switch {
+	case found < 0:
+		return fmt.Errorf("%w: after a cut at event %d, in steps %d to %d, it holds\n%s", errWrong, n, least, most, s.text)
+	case found < least:
+		c.lost++
+		c.example = fmt.Sprintf("after a cut at event %d step %d is the last that is there, step %d was acknowledged", n, found, least)
+	case found < most:
+		c.older++
+	}
+	return nil
+}
+
+// lookAtImage opens what a power cut has left, reads it, and lets it go on: what is
+// dirty is folded, and the file is intact.
+func lookAtImage(root string, image faultvfs.Image) (s seen) {
+	l, err := newLife(root, 0)
+	if err != nil {
+		return seen{err: err}
+	}
+	defer func() { s.err = errors.Join(s.err, l.end()) }()
+	if err := image.Write(l.folder); err != nil {
+		return seen{err: err}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if l.st, err = sqlite.Open(l.path, l.options); err != nil {
+		return seen{err: err}
+	}
+	text, err := look(ctx, l.st)
+	if err == nil {
+		err = foldAll(ctx, l.st)
+	}
+	return seen{text, errors.Join(err, l.st.Close(), intact(l.path))}
+}
+
+// foldAll folds what is dirty, after which nothing is.
+func foldAll(ctx context.Context, st *sqlite.Store) error {
+	for range 2 {
+		var dirty []string
+		for r, err := range st.Runnable(ctx, []string{"notes"}) {
+			if err != nil {
+				return err
+			}
+			dirty = append(dirty, r.Key.ID)
+		}
+		if len(dirty) == 0 {
+			break
+		}
+		if _, err := committing(all, false, dirty...).do(ctx, st); err != nil {
+			return err
+		}
+	}
+	if n, err := st.Count(ctx, "notes"); err != nil || n.Dirty > 0 {
+		if c, _ := st.Collections(ctx); len(c) > 0 && c[len(c)-1].Paused {
+			return nil
+		}
+		return fmt.Errorf("%w: %d documents are dirty after folding, %v", errWrong, n.Dirty, err)
+	}
+	_, err := look(ctx, st)
+	return err
+}
+
+// seedOf returns the seed of a test, which REFOLD_FAULT repeats.
+func seedOf(t *testing.T) uint64 {
+	var seed uint64
+	if only := os.Getenv(envPoint); only != "" {
+		fmt.Sscanf(only, "%d/", &seed)
+		return seed
+	}
+	if s, err := strconv.ParseUint(os.Getenv("REFOLD_SEED"), 10, 64); err == nil {
+		return s
+	}
+	return uint64(time.Now().UnixNano())
+}
+
+// The power is cut after each write, sync and removal, and what was not synced is
+// kept, lost or torn. At SyncFull nothing acknowledged is lost, nothing is corrupt,
+// and views that are older are dirty and are folded again. At SyncNormal appends
+// are lost, which shows that the test sees it.
+func TestPowerCutImages(t *testing.T) {
+	seed := seedOf(t)
+	for _, test := range []struct {
+		name  string
+		sync  sqlite.Sync
+		times int
+	}{{"full", sqlite.SyncFull, 12}, {"normal", sqlite.SyncNormal, 4}} {
+		t.Run(test.name, func(t *testing.T) {
+			h := record(t, &sqlite.Options{Readers: 1, Sync: test.sync})
+			times := test.times
+			if testing.Short() {
+				times = 2
+			}
+			c := h.each(t, seed, times)
+			t.Logf("seed %d: %d events, %d images, %d distinct, %d older than what was begun, %d without something acknowledged",
+				seed, h.Len(), c.images, c.distinct, c.older, c.lost)
+			for _, err := range c.broken[:min(5, len(c.broken))] {
+				t.Error(err)
+			}
+			if test.sync == sqlite.SyncFull && c.lost > 0 {
+				t.Errorf("%d images have lost something acknowledged: %s", c.lost, c.example)
+			}
+			if test.sync == sqlite.SyncNormal && c.lost == 0 && os.Getenv(envPoint) == "" {
+				t.Error("no image has lost anything: the test is blind")
+			}
+		})
+	}
+}
+
