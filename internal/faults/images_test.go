@@ -261,4 +261,3 @@ func TestPowerCutImages(t *testing.T) {
 		})
 	}
 }
-

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -32,6 +34,39 @@ func (l *ledger) judge(s step, e effect, err error) {
 		l.possible = append(l.possible, l.after(e)...)
 	}
 	l.distinct()
+}
+
+// judgeTogether notes how steps went that were done at once, in any order.
+func (l *ledger) judgeTogether(steps []step, effects []effect, errs []error) {
+	var all []world
+	for order := range permutations(len(steps)) {
+		try := &ledger{l.possible}
+		for _, i := range order {
+			try.judge(steps[i], effects[i], errs[i])
+		}
+		all = append(all, try.possible...)
+	}
+	l.possible = all
+	l.distinct()
+}
+
+// permutations returns the orders of n things.
+func permutations(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		var extend func(order []int) bool
+		extend = func(order []int) bool {
+			if len(order) == n {
+				return yield(order)
+			}
+			for i := range n {
+				if !slices.Contains(order, i) && !extend(append(slices.Clone(order), i)) {
+					return false
+				}
+			}
+			return true
+		}
+		extend(nil)
+	}
 }
 
 func (l *ledger) after(e effect) []world {

@@ -170,7 +170,9 @@ func script(path string) [][]step {
 			}
 			return nil, err
 		}},
-		{"pause", func(ctx context.Context, st *sqlite.Store) (effect, error) { return pausing(true), st.Pause(ctx, "notes", true) }},
+		{"pause", func(ctx context.Context, st *sqlite.Store) (effect, error) {
+			return pausing(true), st.Pause(ctx, "notes", true)
+		}},
 		{"unpause", func(ctx context.Context, st *sqlite.Store) (effect, error) {
 			return pausing(false), st.Pause(ctx, "notes", false)
 		}},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,8 +32,7 @@ var modes = []mode{
 	{"io-lasting", faultvfs.Fault{Kinds: faultvfs.All, Lasting: true}},
 	{"full-once", faultvfs.Fault{Kinds: faultvfs.Write | faultvfs.ShmMap, Effect: faultvfs.Full}},
 	{"full-lasting", faultvfs.Fault{Kinds: faultvfs.Write | faultvfs.ShmMap, Effect: faultvfs.Full, Lasting: true}},
-	{"torn-once", faultvfs.Fault{Kinds: faultvfs.Write, Effect: faultvfs.Torn}},
-	{"torn-lasting", faultvfs.Fault{Kinds: faultvfs.Write, Effect: faultvfs.Torn, Lasting: true}},
+	{"torn", faultvfs.Fault{Kinds: faultvfs.Write, Effect: faultvfs.Torn}},
 }
 
 // memoryFolder returns a folder that is made of memory, where there is one: these
@@ -50,12 +50,13 @@ func memoryFolder(t testing.TB) string {
 // envPoint runs one point of a test again: mode/n, as a failure prints it.
 const envPoint = "REFOLD_FAULT"
 
-// envAll runs what is sampled otherwise in full.
-const envAll = "REFOLD_FAULTS_ALL"
+// envStride is from which point to which the tests go, instead of what they take
+// by themselves: 1 is all.
+const envStride = "REFOLD_FAULT_STRIDE"
 
 // eachPoint runs try for n = 1, 2, 3, … until no fault fires, or for every
-// stride-th of them, and returns how many fired.
-func eachPoint(t *testing.T, name string, stride int64, try func(n int64) (fired bool, err error)) (points int64) {
+// stride-th of them from a random one on, and returns how many fired.
+func eachPoint(t *testing.T, name string, workers int, stride int64, try func(n int64) (fired bool, err error)) (points int64) {
 	t.Helper()
 	if only := os.Getenv(envPoint); only != "" {
 		in, number, _ := strings.Cut(only, "/")
@@ -69,11 +70,12 @@ func eachPoint(t *testing.T, name string, stride int64, try func(n int64) (fired
 		return 1
 	}
 	var next, fired, failed atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
+	first := 1 + rand.Int64N(stride)
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
 			for failed.Load() < 5 {
-				n := 1 + (next.Add(1)-1)*stride
+				n := first + (next.Add(1)-1)*stride
 				did, err := try(n)
 				if err != nil {
 					failed.Add(1)
@@ -86,19 +88,19 @@ func eachPoint(t *testing.T, name string, stride int64, try func(n int64) (fired
 			}
 		})
 	}
-	workers.Wait()
+	all.Wait()
 	return fired.Load()
 }
 
-// stride is from which point to which the tests go: all if the environment says so.
-func stride() int64 {
-	switch {
-	case os.Getenv(envAll) != "":
-		return 1
-	case testing.Short():
-		return 14
+// stride is from which point to which a test goes.
+func stride(usual, short int64) int64 {
+	if n, err := strconv.ParseInt(os.Getenv(envStride), 10, 64); err == nil && n > 0 {
+		return n
 	}
-	return 2
+	if testing.Short() {
+		return short
+	}
+	return usual
 }
 
 // life is a run of the script with a fault.
@@ -135,11 +137,10 @@ func (c *lives) add(l *life) {
 // mode, while a script runs. What was said of each step is true, the store goes on
 // when the fault is gone, and nothing is lost, there twice, or damaged.
 func TestFaultAtEachCall(t *testing.T) {
-	root := memoryFolder(t)
-	total := int64(0)
+	root, step, total := memoryFolder(t), stride(2, 14), int64(0)
 	for _, m := range modes {
 		var count lives
-		points := eachPoint(t, m.name, stride(), func(n int64) (bool, error) {
+		points := eachPoint(t, m.name, runtime.GOMAXPROCS(0), step, func(n int64) (bool, error) {
 			l, err := newLife(root, n)
 			if err != nil {
 				return false, err
@@ -155,7 +156,7 @@ func TestFaultAtEachCall(t *testing.T) {
 		t.Logf("%s: %d faults, %d steps refused, %d in doubt, %d faults that no step showed, %d handles opened again",
 			m.name, points, count.refusals.Load(), count.doubts.Load(), count.silent.Load(), count.reopened.Load())
 	}
-	if want := int64(3000) / stride(); total < want && os.Getenv(envPoint) == "" {
+	if want := 3200 / step; total < want && os.Getenv(envPoint) == "" {
 		t.Errorf("%d faults, want at least %d", total, want)
 	}
 }
@@ -190,6 +191,10 @@ func (l *life) run(fired func() bool) (did bool, err error) {
 				l.st.Close()
 				return true, fmt.Errorf("in step %d.%d, %s: %w", i, j, s.name, err)
 			}
+		}
+		if err := l.together(ctx, fired, int64(i)); err != nil {
+			l.st.Close()
+			return true, fmt.Errorf("in part %d, together: %w", i, err)
 		}
 		if err := l.st.Close(); err != nil && !fired() {
 			return true, fmt.Errorf("closing: %w", err)
@@ -236,27 +241,11 @@ func (l *life) step(ctx context.Context, s step, again bool, fired func() bool) 
 	if ctx.Err() != nil || errors.Is(err, errWrong) {
 		return err
 	}
-	if !fired() || l.healed {
-		if expected(s, err) {
-			return nil
-		}
-		return fmt.Errorf("without a fault: %w", err)
-	}
-	if errors.Is(err, store.ErrInDoubt) {
-		l.doubts++
-	} else {
-		l.refusals++
-	}
-	if l.since++; l.lasting && int64(l.since) <= l.n%4 {
+	if (!fired() || l.healed) && expected(s, err) {
 		return nil
 	}
-	l.heal()
-	l.healed = true
-	if err := l.works(ctx); err != nil {
-		return fmt.Errorf("after %w:\n%w", err, err)
-	}
-	if !again {
-		return nil
+	if healed, err := l.failed(ctx, err, fired); err != nil || !healed || !again {
+		return err
 	}
 	e, err = s.do(ctx, l.st)
 	l.ledger.judge(s, e, err)
@@ -264,6 +253,51 @@ func (l *life) step(ctx context.Context, s step, again bool, fired func() bool) 
 		return fmt.Errorf("sent again: %w", err)
 	}
 	return l.ledger.check(ctx, l.st)
+}
+
+// failed counts a step that failed. If the fault has lasted long enough it is
+// healed, and the handle checked.
+func (l *life) failed(ctx context.Context, err error, fired func() bool) (healed bool, _ error) {
+	if !fired() || l.healed {
+		return false, fmt.Errorf("without a fault: %w", err)
+	}
+	if errors.Is(err, store.ErrInDoubt) {
+		l.doubts++
+	} else {
+		l.refusals++
+	}
+	if l.since++; l.lasting && int64(l.since) <= l.n%4 {
+		return false, nil
+	}
+	l.heal()
+	l.healed = true
+	if werr := l.works(ctx); werr != nil {
+		return true, fmt.Errorf("after %w:\n%w", err, werr)
+	}
+	return true, nil
+}
+
+// together does steps at once, which the store may write in one transaction.
+func (l *life) together(ctx context.Context, fired func() bool, part int64) error {
+	steps := []step{
+		appending(2000, of("f"), fmt.Sprint("f", part)),
+		appending(10, of("g"), fmt.Sprint("g", part)),
+		committing(all, false, "a"),
+	}
+	effects, errs := make([]effect, len(steps)), make([]error, len(steps))
+	var group sync.WaitGroup
+	for i, s := range steps {
+		group.Go(func() { effects[i], errs[i] = s.do(ctx, l.st) })
+	}
+	group.Wait()
+	l.ledger.judgeTogether(steps, effects, errs)
+	if err := errors.Join(errs...); ctx.Err() != nil || errors.Is(err, errWrong) {
+		return err
+	} else if err != nil {
+		_, err := l.failed(ctx, err, fired)
+		return err
+	}
+	return nil
 }
 
 // expected reports whether a step is refused for what it is, maybe because an
