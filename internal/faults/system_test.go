@@ -239,6 +239,13 @@ func (s *system) check() {
 // checkStored compares what is stored with what was said of it.
 func checkStored(t *testing.T, chains *materializer.Collection[chain, text], acked, refused []ack) {
 	t.Helper()
+	stored := compareStored(t, chains, acked, refused)
+	t.Logf("%d acknowledged, %d refused, %d stored", len(acked), len(refused), stored)
+}
+
+// compareStored is checkStored without a word if all is well.
+func compareStored(t *testing.T, chains *materializer.Collection[chain, text], acked, refused []ack) (stored int) {
+	t.Helper()
 	ctx := context.Background()
 	v, err := chains.Verify(ctx, materializer.VerifyOptions{})
 	if err != nil || v.Different != 0 || v.Documents == 0 {
@@ -274,5 +281,5 @@ func checkStored(t *testing.T, chains *materializer.Collection[chain, text], ack
 			t.Errorf("%v was refused and is there", op)
 		}
 	}
-	t.Logf("%d acknowledged, %d refused, %d stored", len(acked), len(refused), len(present))
+	return len(present)
 }
