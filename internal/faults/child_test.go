@@ -53,7 +53,7 @@ func childWork(path string) error {
 	for a := range 2 {
 		g.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				op := ack{fmt.Sprint("d", (a+i)%documents), fmt.Sprintf("%d-%d", a, i)}
+				op := ack{fmt.Sprint("d", (a+i)%documents), fmt.Sprintf("%d-%d-%d", os.Getpid(), a, i)}
 				if _, err := m.Append(context.WithoutCancel(ctx), chains.ChangeWith(op.document, link(op, "x"))); err != nil {
 					failed <- err
 					return
@@ -82,9 +82,15 @@ type child struct {
 
 func startChild(t *testing.T, role, path string) *child {
 	t.Helper()
+	return startChildWith(t, role, path, os.Stderr)
+}
+
+// startChildWith starts a child whose last words go to stderr.
+func startChildWith(t *testing.T, role, path string, stderr io.Writer) *child {
+	t.Helper()
 	c := &child{Cmd: exec.Command(os.Args[0]), acks: make(chan ack, 1<<16)}
 	c.Env = append(os.Environ(), envRole+"="+role, envFile+"="+path)
-	c.Stderr = os.Stderr
+	c.Stderr = stderr
 	var err error
 	if c.in, err = c.StdinPipe(); err != nil {
 		t.Fatal(err)
