@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -115,8 +117,12 @@ func closeStore(t *testing.T, st *sqlite.Store) {
 	}
 }
 
-// kills is how often each test kills.
+// kills is how often a process is killed: REFOLD_KILLS says it, or else it is a few
+// times.
 func kills() int {
+	if n, err := strconv.Atoi(os.Getenv("REFOLD_KILLS")); err == nil && n > 0 {
+		return n
+	}
 	if testing.Short() {
 		return 5
 	}
@@ -124,19 +130,24 @@ func kills() int {
 }
 
 func TestKilledWhileAppendingAndFolding(t *testing.T) {
-	c := checker{path: filepath.Join(t.TempDir(), "chains.db"), applied: make(map[string]int64)}
-	for life := range kills() {
-		p := start(t, "both", c.path, life)
-		p.kill(t, rand.N(60*time.Millisecond))
-		c.acked = append(c.acked, p.acks...)
-		c.check(t)
-		if t.Failed() {
-			t.Fatalf("in life %d", life)
+	const perFile = 50 // each life is checked with all that the file has
+	acked := 0
+	for first := 0; first < kills(); first += perFile {
+		c := checker{path: filepath.Join(t.TempDir(), "chains.db"), applied: make(map[string]int64)}
+		for life := first; life < min(first+perFile, kills()); life++ {
+			p := start(t, "both", c.path, life)
+			p.kill(t, rand.N(60*time.Millisecond))
+			c.acked = append(c.acked, p.acks...)
+			c.check(t)
+			if t.Failed() {
+				t.Fatalf("in life %d", life)
+			}
 		}
+		c.finish(t)
+		c.check(t)
+		acked += len(c.acked)
 	}
-	c.finish(t)
-	c.check(t)
-	t.Logf("%d kills, %d acknowledged operations", kills(), len(c.acked))
+	t.Logf("%d kills, %d acknowledged operations", kills(), acked)
 }
 
 // One process makes the views, others append and read; one that appends is
