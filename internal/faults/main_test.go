@@ -18,6 +18,8 @@ var roles = map[string]func(path string) error{
 	"lock": childLock,
 	"work": childWork,
 	"hold": childHold,
+
+	"descriptors": childDescriptors,
 }
 
 func TestMain(m *testing.M) {

@@ -3,9 +3,13 @@ package faults
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/refold-go/refold/internal/faultvfs"
+	"github.com/refold-go/refold/store"
 )
 
 // Each allocation of SQLite fails, alone and with all later ones, while the script
@@ -34,4 +38,23 @@ func TestFaultAtEachAllocation(t *testing.T) {
 			t.Errorf("only %d allocations failed", points)
 		}
 	}
+}
+
+// While SQLite has no memory left for it, what is large is refused; when there is
+// memory again it goes on by itself.
+func TestMemoryLimited(t *testing.T) {
+	s := newSystem(t, filepath.Join(t.TempDir(), "app.db"))
+	s.fill(1000)
+	faultvfs.LimitMemory(256 << 10)
+	defer faultvfs.LimitMemory(-1)
+	s.open()
+	for range 10 {
+		err := s.append(t.Context(), 1<<20)
+		if e, ok := errors.AsType[sqlite3.Error](err); !ok || e.Code != sqlite3.ErrNomem || errors.Is(err, store.ErrInDoubt) {
+			t.Errorf("append of a megabyte: %v, want it refused for want of memory", err)
+		}
+	}
+	faultvfs.LimitMemory(-1)
+	s.fill(1 << 20)
+	s.check()
 }
