@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,43 +26,66 @@ type history struct {
 	synced []bool  // whether the step that led there is one that a power cut spares
 }
 
-// record runs the script without a fault. Two marks go into the recording for each
-// step: its number when it begins, and minus that when it was acknowledged.
-func record(t *testing.T, o *sqlite.Options) *history {
-	t.Helper()
-	l, err := newLife(memoryFolder(t), 0)
+// record runs the script, with a fault or none. Two marks go into the recording for
+// each step: its number when it begins, and minus that when it was acknowledged.
+func record(o *sqlite.Options, root string, fault faultvfs.Fault) (h *history, fired bool, err error) {
+	l, err := newLife(root, 0)
 	if err != nil {
-		t.Fatal(err)
+		return nil, false, err
 	}
+	defer func() { err = errors.Join(err, l.end()) }()
 	l.disk.Record()
-	h := &history{worlds: []world{newWorld()}, synced: []bool{true}}
+	l.disk.Arm(fault)
+	broken := func() bool { return l.disk.Fired() > 0 }
+	h = &history{worlds: []world{newWorld()}, synced: []bool{true}}
 	for _, part := range script(l.path) {
 		st, err := sqlite.Open(l.path, o)
+		if err != nil && broken() {
+			st, err = sqlite.Open(l.path, o)
+		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, true, err
 		}
 		l.disk.FolderSynced() // by Open
 		for _, s := range part {
-			n := int64(len(h.worlds))
-			l.disk.Mark(n)
-			e, err := s.do(t.Context(), st)
-			if err != nil && !expected(s, err) {
-				t.Fatalf("%s: %v", s.name, err)
+			if err := h.step(l, st, s, broken); err != nil {
+				return nil, true, errors.Join(fmt.Errorf("%s: %w", s.name, err), st.Close())
 			}
-			l.disk.Mark(-n)
-			l.ledger.judge(s, e, err)
-			h.worlds = append(h.worlds, l.ledger.possible[0].clone())
-			h.synced = append(h.synced, e != nil && err == nil && !s.views())
 		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
+		if err := st.Close(); err != nil && !broken() {
+			return nil, true, err
 		}
 	}
 	h.Recording = l.disk.Recorded()
-	if err := l.end(); err != nil {
-		t.Fatal(err)
+	return h, broken(), nil
+}
+
+// step does a step. If it is in doubt, what is there then is what counts.
+func (h *history) step(l *life, st *sqlite.Store, s step, broken func() bool) error {
+	ctx := context.Background()
+	n := int64(len(h.worlds))
+	l.disk.Mark(n)
+	limit := time.Minute
+	if broken() {
+		limit = 100 * time.Millisecond // writers wait for a reader that is in the way of mending
 	}
-	return h
+	within, cancel := context.WithTimeout(ctx, limit)
+	e, err := s.do(within, st)
+	cancel()
+	if err == nil || expected(s, err) {
+		l.disk.Mark(-n)
+	} else if !broken() || errors.Is(err, errWrong) {
+		return err
+	}
+	l.ledger.judge(s, e, err)
+	if err != nil {
+		if err := l.ledger.check(ctx, st); err != nil {
+			return err
+		}
+	}
+	h.worlds = append(h.worlds, l.ledger.possible[0].clone())
+	h.synced = append(h.synced, e != nil && err == nil && !s.views())
+	return nil
 }
 
 // bounds returns between which steps a file may be after a cut: nothing that was
@@ -216,11 +241,10 @@ func foldAll(ctx context.Context, st *sqlite.Store) error {
 	return err
 }
 
-// seedOf returns the seed of a test, which REFOLD_FAULT repeats.
+// seedOf returns the seed of a test, which REFOLD_FAULT or REFOLD_SEED repeats.
 func seedOf(t *testing.T) uint64 {
 	var seed uint64
-	if only := os.Getenv(envPoint); only != "" {
-		fmt.Sscanf(only, "%d/", &seed)
+	if n, _ := fmt.Sscanf(os.Getenv(envPoint), "%d/", &seed); n == 1 {
 		return seed
 	}
 	if s, err := strconv.ParseUint(os.Getenv("REFOLD_SEED"), 10, 64); err == nil {
@@ -241,7 +265,10 @@ func TestPowerCutImages(t *testing.T) {
 		times int
 	}{{"full", sqlite.SyncFull, 12}, {"normal", sqlite.SyncNormal, 4}} {
 		t.Run(test.name, func(t *testing.T) {
-			h := record(t, &sqlite.Options{Readers: 1, Sync: test.sync})
+			h, _, err := record(&sqlite.Options{Readers: 1, Sync: test.sync}, memoryFolder(t), faultvfs.Fault{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			times := test.times
 			if testing.Short() {
 				times = 2
@@ -260,4 +287,134 @@ func TestPowerCutImages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// afterFailure returns the moments at which something more was acknowledged after a
+// failed sync, the first ones, and the end. In between the log has a hole, and the
+// file is made good from what the system still remembers: no database survives a
+// cut then.
+func (h *history) afterFailure() (moments []int) {
+	failed := h.FailedSync()
+	if failed > h.Len() {
+		return []int{h.Len()}
+	}
+	last, _ := h.bounds(failed)
+	for at := failed; at <= h.Len(); at++ {
+		if now, _ := h.bounds(at); now > last && (len(moments) < 4 || at == h.Len()) {
+			moments, last = append(moments, at), now
+		}
+	}
+	return moments
+}
+
+// A sync fails once, and the power is cut some time later: what the system could
+// not write then is lost, although later syncs succeed. Nothing that was
+// acknowledged is.
+func TestPowerCutAfterAFailedSync(t *testing.T) {
+	seed, root := seedOf(t), memoryFolder(t)
+	var images atomic.Int64
+	points := eachPoint(t, "sync", runtime.GOMAXPROCS(0), stride(1, 5), func(n int64) (bool, error) {
+		fault := faultvfs.Fault{Kinds: faultvfs.Sync, At: n}
+		h, fired, err := record(&sqlite.Options{Readers: 1}, root, fault)
+		if err != nil {
+			return fired, err
+		}
+		var c cuts
+		for _, at := range h.afterFailure() {
+			for i := range 3 {
+				err := h.judge(at, lookAtImage(root, h.image(seed, at, i)), &c)
+				if err == nil && c.lost > 0 {
+					err = errors.New("something acknowledged is lost: " + c.example)
+				}
+				if err != nil {
+					return fired, fmt.Errorf("image %d after event %d of %d with REFOLD_SEED=%d: %w", i, at, h.Len(), seed, err)
+				}
+				images.Add(1)
+			}
+		}
+		return fired, nil
+	})
+	t.Logf("%d syncs failed, %d images", points, images.Load())
+}
+
+// A sync fails in a checkpoint that SQLite makes by itself, which it tells nobody.
+// What an append acknowledged later does not depend on what that sync was to write.
+func TestPowerCutAfterAFailedSyncOfACheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes 100 MB")
+	}
+	root := memoryFolder(t)
+	for n := int64(1); n < 100; n++ {
+		c, syncs, err := checkpointFails(root, n)
+		if err != nil {
+			t.Fatalf("sync %d: %v", n, err)
+		}
+		if c.lost > 0 {
+			t.Fatalf("sync %d of those after the log is long: %s", n, c.example)
+		}
+		if n > syncs {
+			return
+		}
+	}
+	t.Error("the syncs do not end")
+}
+
+// checkpointFails writes nearly as much as makes SQLite copy the log into the file,
+// then views and appends while the n-th sync fails, cuts the power, and looks. It
+// returns how many syncs there were.
+func checkpointFails(root string, n int64) (c cuts, syncs int64, err error) {
+	l, err := newLife(root, 0)
+	if err != nil {
+		return c, 0, err
+	}
+	defer func() { err = errors.Join(err, l.end()) }()
+	l.disk.Record()
+	st, err := sqlite.Open(l.path, l.options)
+	if err != nil {
+		return c, 0, err
+	}
+	l.disk.FolderSynced()
+	h := &history{worlds: []world{newWorld()}, synced: []bool{true}}
+	broken := func() bool { return l.disk.Fired() > 0 }
+	do := func(s step) {
+		if err == nil {
+			err = h.step(l, st, s, broken)
+		}
+	}
+	var ids []string
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprint("v", i))
+	}
+	do(appendingTo(10, ids...))
+	const automatic = 10_000 * (4096 + 24) // SQLite copies a log that is as long as this
+	for i, left := 0, int64(automatic); err == nil && left > 60_000; i++ {
+		do(appending(int(min(left-50_000, 15<<20))*98/100, of("b"), fmt.Sprint("b", i)))
+		info, serr := os.Stat(l.path + "-wal")
+		if err = errors.Join(err, serr); err == nil {
+			left = automatic - info.Size()
+		}
+	}
+	// Somebody reads, so that the log is not begun anew when it has been copied.
+	reader, rerr := sql.Open("sqlite3", "file:"+l.path+"?mode=rw")
+	if err = errors.Join(err, rerr); err == nil {
+		reader.SetMaxOpenConns(1)
+		_, err = reader.Exec("BEGIN; SELECT count(*) FROM refold_meta")
+		defer reader.Close()
+	}
+	l.disk.Arm(faultvfs.Fault{Kinds: faultvfs.Sync, At: n})
+	for i := 0; i < len(ids); i += 50 {
+		do(committing(all, false, ids[i:i+50]...))
+	}
+	do(appending(10, of("c"), "c1"))
+	do(appending(10, of("c"), "c2"))
+	if err != nil {
+		return c, 0, errors.Join(err, st.Close())
+	}
+	syncs = l.disk.Counted()
+	h.Recording = l.disk.Recorded()
+	image := h.Cut(h.Len(), faultvfs.Lost, nil)
+	if err := errors.Join(reader.Close(), st.Close()); err != nil {
+		return c, syncs, err
+	}
+	return c, syncs, h.judge(h.Len(), lookAtImage(root, image), &c)
 }

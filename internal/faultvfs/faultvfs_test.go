@@ -255,3 +255,22 @@ func TestCut(t *testing.T) {
 		t.Errorf("numbers of files: %v", states)
 	}
 }
+
+// What a sync could not write is not made durable by the next one.
+func TestCutAfterAFailedSync(t *testing.T) {
+	r := &Recording{events: []event{
+		{kind: created, file: 0, data: []byte("a")},
+		{kind: folderSynced, file: -1, covers: 1},
+		{kind: written, file: 0, data: []byte("1")},
+		{kind: synced, file: 0, covers: 3},
+		{kind: written, file: 0, offset: 1, data: []byte("2")},
+		{kind: unsynced, file: 0, covers: 5},
+		{kind: written, file: 0, offset: 2, data: []byte("3")},
+		{kind: synced, file: 0, covers: 7},
+	}}
+	for loss, want := range map[Loss]string{Kept: "123", Lost: "1\x003"} {
+		if got := string(r.Cut(r.Len(), loss, nil)["a"]); got != want {
+			t.Errorf("loss %d: %q, want %q", loss, got, want)
+		}
+	}
+}

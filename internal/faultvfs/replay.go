@@ -21,6 +21,7 @@ const (
 	synced
 	folderSynced
 	marked
+	unsynced
 )
 
 // event is something that changed a file, or that made changes durable.
@@ -28,7 +29,7 @@ type event struct {
 	kind   eventKind
 	file   int   // in order of creation
 	offset int64 // of a write; the new size, of a truncate; the number of a mark
-	covers int   // of a sync: how many events there were when it began
+	covers int   // of a sync, or one that failed: how many events there were when it began
 	data   []byte
 }
 
@@ -46,6 +47,17 @@ func (r *Recording) Marks(n int) (marks []int64) {
 		}
 	}
 	return marks
+}
+
+// FailedSync returns how many events there were up to the first sync that failed,
+// with it; all of them and one more if none did.
+func (r *Recording) FailedSync() int {
+	for i, e := range r.events {
+		if e.kind == unsynced {
+			return i + 1
+		}
+	}
+	return len(r.events) + 1
 }
 
 // Loss says what a power cut does to what was not synced.
@@ -71,17 +83,25 @@ type Image map[string][]byte
 // Cut returns what is on the disk if the power is cut after n events.
 //
 // What was written to a file before a sync of it began, and that has returned, is
-// there. Later writes and truncations are lost, kept or torn in any combination.
+// there. Later writes and truncations are lost, kept or torn in any combination, and
+// so are those that a sync which failed was to make durable, whatever is synced
+// later: the system tells of such an error once, and keeps what it could not write
+// no longer.
 // That a name was made or removed is lost unless the folder was synced later, but
 // always together with all later ones, as on a file system with a journal.
 func (r *Recording) Cut(n int, loss Loss, chance *rand.Rand) Image {
 	events := r.events[:n]
-	durable := make(map[int]int) // by file: writes before this event are there
-	names := 0                   // names made or removed before this event are there
+	durable := make(map[int]int)     // by file: writes before this event are there
+	dropped := make(map[[2]int]bool) // but for these: file and event
+	names := 0                       // names made or removed before this event are there
 	for _, e := range events {
 		switch e.kind {
 		case synced:
 			durable[e.file] = max(durable[e.file], e.covers)
+		case unsynced:
+			for i := durable[e.file]; i < e.covers; i++ {
+				dropped[[2]int{e.file, i}] = true
+			}
 		case folderSynced:
 			names = max(names, e.covers)
 		}
@@ -90,7 +110,7 @@ func (r *Recording) Cut(n int, loss Loss, chance *rand.Rand) Image {
 	contents := make(map[int][]byte)
 	for i, e := range events {
 		how := Kept
-		if i >= durable[e.file] {
+		if i >= durable[e.file] || dropped[[2]int{e.file, i}] {
 			how = loss
 		}
 		switch e.kind {

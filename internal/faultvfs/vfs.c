@@ -79,9 +79,14 @@ static int f_sync(sq_file *f, int flags) {
 	pthread_mutex_lock(&d->mu);
 	int64_t covers = d->n;
 	pthread_mutex_unlock(&d->mu);
-	if (FAILS(f, K_SYNC) >= 0) return IOERR_FSYNC;
-	if (OURS(f)->file < 0) return OK;
+	int fails = FAILS(f, K_SYNC) >= 0;
+	if (OURS(f)->file < 0) return fails ? IOERR_FSYNC : OK;
 	pthread_mutex_lock(&d->mu);
+	if (fails) {
+		disk_event(d, V_UNSYNCED, OURS(f)->file, 0, covers, 0, 0);
+		pthread_mutex_unlock(&d->mu);
+		return IOERR_FSYNC;
+	}
 	disk_event(d, V_SYNC, OURS(f)->file, 0, covers, 0, 0);
 	if (OURS(f)->fresh) disk_event(d, V_FOLDER, -1, 0, covers, 0, 0);
 	OURS(f)->fresh = 0;

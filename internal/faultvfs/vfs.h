@@ -25,13 +25,13 @@ enum {
 enum { E_IO, E_FULL, E_TORN };
 
 /* Kinds of events in a record. */
-enum { V_CREATE, V_DELETE, V_WRITE, V_TRUNCATE, V_SYNC, V_FOLDER, V_MARK };
+enum { V_CREATE, V_DELETE, V_WRITE, V_TRUNCATE, V_SYNC, V_FOLDER, V_MARK, V_UNSYNCED };
 
 typedef struct {
 	int32_t kind;
 	int32_t file;    /* which file, in order of creation */
 	int64_t offset;  /* of a write; the new size, of a truncate; of a mark its number */
-	int64_t covers;  /* of a sync: how many events there were when it began */
+	int64_t covers;  /* of a sync, or one that failed: how many events there were when it began */
 	int64_t size;    /* of the data of a write, or of a name */
 	int64_t at;      /* where that data is */
 } event;

@@ -68,22 +68,34 @@ func (w *writer) runGroup(group []*request) {
 func (w *writer) attempt(group []*request) error {
 	t := newTransaction(&w.conn.conn, w.of, w.salt, time.Now())
 	t.synced, t.skip = w.conn.level >= SyncFull.level(), w.skip
+	size := 0
 	for _, r := range group {
 		r.err = r.work.do(t)
 		if isStatementError(r.err) {
-			w.undo()
-			return classify(r.err)
+			return w.failed(r.err)
 		}
+		size += r.size
 	}
 	if err := t.finish(); err != nil {
-		w.undo()
-		return classify(err)
+		return w.failed(err)
 	}
-	err := w.commit(w.conn.commit)
-	if err == nil && t.changes.moved {
+	if err := w.commit(w.conn.commit); err != nil {
+		return err
+	}
+	if t.changes.moved {
 		w.skip = false
 	}
-	return err
+	w.committed(size)
+	return nil
+}
+
+// failed rolls back after a statement that failed.
+func (w *writer) failed(err error) error {
+	w.undo()
+	if isSyncError(err) {
+		w.suspectLog()
+	}
+	return classify(err)
 }
 
 func isStatementError(err error) bool {
@@ -111,11 +123,6 @@ func (w *writer) commit(run func() error) error {
 		return fmt.Errorf("refold: committing: %w", classify(err))
 	}
 	w.log.Warn().Err(err).Msg("refold: a commit failed, and it is unknown whether it is stored; opening the file again")
-	if w.conn != nil {
-		if rerr := w.conn.recover(); rerr != nil {
-			w.log.Warn().Err(rerr).Msg("refold: emptying the log after a failed commit")
-		}
-		w.abandon()
-	}
+	w.suspectLog()
 	return fmt.Errorf("%w: committing: %w", store.ErrInDoubt, err)
 }

@@ -97,6 +97,11 @@ func openSchema(path string, o *Options, migrations []string) (*Store, error) {
 // synced commit, since what is visible after a crash may not have been synced.
 func (s *Store) prepare(found contents, migrations []string) error {
 	c := s.writer.conn
+	if found != nothing {
+		if err := c.emptyLog(); err != nil {
+			return fmt.Errorf("refold: opening %s: %w", s.path, classify(err))
+		}
+	}
 	if err := retry(openPatience, c.begin); err != nil {
 		return fmt.Errorf("refold: opening %s: %w", s.path, classify(err))
 	}

@@ -41,6 +41,13 @@ type writer struct {
 	// have been seen: after a connection broke, what was committed and not synced may
 	// be gone.
 	skip bool
+	// torn tells that the log may have a hole, and has to be emptied before the next
+	// write; see log.go.
+	torn bool
+	// relaxed counts what was committed without a sync since the log was last looked
+	// at or synced, and long tells that the next commit is to be synced.
+	relaxed int
+	long    bool
 }
 
 func (w *writer) start() { go w.loop() }
@@ -120,6 +127,9 @@ func (w *writer) runAlone(r *request) {
 		if err = r.alone(w.conn); err != nil && !w.conn.raw.AutoCommit() {
 			w.undo()
 		}
+		if code(err) == sqlite3.ErrIoErr {
+			w.suspectLog()
+		}
 	}
 	r.answer(classify(err))
 }
@@ -134,17 +144,14 @@ func (w *writer) begin(synced bool, wanted func() bool) error {
 	}
 	defer w.health.lockedSince.Store(0)
 	level := SyncNormal
-	if synced {
+	if synced || w.long {
 		level = SyncFull
-	}
-	if err := w.conn.sync(level); err != nil {
-		return err
 	}
 	const longest = 2 * time.Millisecond
 	var timer *time.Timer
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
-		err := w.conn.begin()
-		if c := code(err); c != sqlite3.ErrBusy && c != sqlite3.ErrLocked {
+		err := w.tryBegin(level)
+		if c := code(err); c != sqlite3.ErrBusy && c != sqlite3.ErrLocked && !errors.Is(err, errReaders) {
 			return err
 		}
 		if timer == nil {
@@ -164,6 +171,17 @@ func (w *writer) begin(synced bool, wanted func() bool) error {
 			return errNobody
 		}
 	}
+}
+
+// tryBegin starts a transaction, or fails at once.
+func (w *writer) tryBegin(level Sync) error {
+	if err := w.mendLog(); err != nil {
+		return err
+	}
+	if err := w.conn.sync(level); err != nil {
+		return err
+	}
+	return w.conn.begin()
 }
 
 var errNobody = errors.New("refold: every caller has left")

@@ -105,14 +105,19 @@ func (c *writerConn) shut() error {
 	return errors.Join(err, c.conn.close())
 }
 
-// sync sets how much a commit syncs. It must be called outside of transactions:
+// sync sets how much a commit syncs, and that SQLite copies a long log into the file
+// only behind commits that are synced. It must be called outside of transactions:
 // inside of one SQLite refuses.
 func (c *writerConn) sync(s Sync) error {
 	if c.level == s.level() {
 		return nil
 	}
 	c.level = 0
-	if err := c.run("PRAGMA synchronous = " + s.String()); err != nil {
+	pages := 0
+	if s == SyncFull {
+		pages = checkpointPages
+	}
+	if err := c.run(fmt.Sprintf("PRAGMA synchronous = %s; PRAGMA wal_autocheckpoint = %d", s, pages)); err != nil {
 		return err
 	}
 	c.level = s.level()
@@ -138,16 +143,6 @@ func (c *writerConn) rollback() error {
 		return nil
 	}
 	return c.run("ROLLBACK")
-}
-
-// recover makes sure that an I/O error that a sync reported cannot eat later
-// commits: the system may have dropped pages of the log that it could not
-// write, and a log with a hole ends there. Emptying it rewrites everything.
-func (c *writerConn) recover() error {
-	if err := c.run("PRAGMA busy_timeout = 1000"); err != nil {
-		return err
-	}
-	return errors.Join(c.run("PRAGMA wal_checkpoint(TRUNCATE)"), c.run("PRAGMA busy_timeout = 0"))
 }
 
 // dataVersion changes whenever another connection has changed the database.
