@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,9 @@ type history struct {
 	*faultvfs.Recording
 	worlds []world // before the first step, and after each
 	synced []bool  // whether the step that led there is one that a power cut spares
+
+	// doubtful has what else the file may hold after a step that is in doubt.
+	doubtful map[int][]world
 }
 
 // record runs the script, with a fault or none. Two marks go into the recording for
@@ -79,6 +83,10 @@ func (h *history) step(l *life, st *sqlite.Store, s step, broken func() bool) er
 	}
 	l.ledger.judge(s, e, err)
 	if err != nil {
+		if h.doubtful == nil {
+			h.doubtful = make(map[int][]world)
+		}
+		h.doubtful[int(n)] = slices.Clone(l.ledger.possible)
 		if err := l.ledger.check(ctx, st); err != nil {
 			return err
 		}
@@ -174,7 +182,8 @@ func (h *history) judge(n int, s seen, c *cuts) error {
 	least, most := h.bounds(n)
 	found := -1
 	for i := most; i >= 0; i-- {
-		if h.worlds[i].String() == s.text {
+		is := func(w world) bool { return w.String() == s.text }
+		if is(h.worlds[i]) || slices.ContainsFunc(h.doubtful[i], is) {
 			found = i
 			break
 		}
@@ -331,6 +340,11 @@ func TestPowerCutAfterAFailedSync(t *testing.T) {
 				}
 				images.Add(1)
 			}
+		}
+		// At once after the failure, if nothing is lost: what was refused is not there.
+		at := min(h.FailedSync(), h.Len())
+		if err := h.judge(at, lookAtImage(root, h.Cut(at, faultvfs.Kept, nil)), &c); err != nil {
+			return fired, fmt.Errorf("everything kept at event %d of %d: %w", at, h.Len(), err)
 		}
 		return fired, nil
 	})

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestALogOfViewsAloneIsCopiedBehindASync(t *testing.T) {
 	}
 	synced := 0
 	for i := range int64(operations) {
-		_, err := s.Commit(t.Context(), []store.Commit{{Key: key("a"), Loaded: i, Applied: i + 1, View: make([]byte, 1<<20)}})
+		_, err := s.Commit(t.Context(), []store.Commit{{Key: key("a"), Loaded: i, Applied: i + 1, View: bytes.Repeat([]byte{byte(i)}, 1<<20)}})
 		if err != nil {
 			t.Fatal(err)
 		}

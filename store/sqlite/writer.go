@@ -42,7 +42,7 @@ type writer struct {
 	// be gone.
 	skip bool
 	// torn tells that the log may have a hole, and has to be emptied before the next
-	// write; see log.go.
+	// write; see torn.go.
 	torn bool
 	// relaxed counts what was committed without a sync since the log was last looked
 	// at or synced, and long tells that the next commit is to be synced.
