@@ -278,7 +278,7 @@ func TestDamageIsNotSilent(t *testing.T) {
 	flips := 1000
 	if n, err := strconv.Atoi(os.Getenv("REFOLD_FLIPS")); err == nil {
 		flips = n
-	} else if testing.Short() {
+	} else if brief() {
 		flips = 20
 	}
 	for ; bit < flips; bit++ {

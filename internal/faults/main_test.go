@@ -32,3 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// brief reports whether less is tried: in short tests, and with the race detector,
+// which makes them several times as slow.
+func brief() bool { return testing.Short() || raced }

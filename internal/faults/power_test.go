@@ -93,7 +93,7 @@ func TestPowerCuts(t *testing.T) {
 	cuts := 60
 	if n, err := strconv.Atoi(os.Getenv("REFOLD_CUTS")); err == nil {
 		cuts = n
-	} else if testing.Short() {
+	} else if brief() {
 		cuts = 6
 	}
 	const perFile = 10

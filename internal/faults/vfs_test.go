@@ -97,7 +97,7 @@ func stride(usual, short int64) int64 {
 	if n, err := strconv.ParseInt(os.Getenv(envStride), 10, 64); err == nil && n > 0 {
 		return n
 	}
-	if testing.Short() {
+	if brief() {
 		return short
 	}
 	return usual
