@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"runnable", runnableChecks},
 		{"scan", scanChecks},
 		{"registrar", registrarChecks},
+		{"names", nameChecks},
 		{"resolver", resolverChecks},
 		{"claimer", claimerChecks},
 		{"deleted", deletedChecks},
