@@ -123,6 +123,12 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		limit = int64(b.Operations - b.operations)
 	}
 	name, version, source := named(r.Key.Collection)
+	if version != 0 || source != "" {
+		// Its operations are those of the collection, if there is such a generation.
+		if in, err := find(c, r.Key.Collection); err != nil || in.id == 0 {
+			return err
+		}
+	}
 	return c.each(readOperations, func(row []driver.Value) bool {
 		op := asOperation(row)
 		size := int64(len(op.Body) + len(op.Meta))
@@ -134,5 +140,5 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		b.bytes += size
 		*to = append(*to, op)
 		return true
-	}, name, version, source, r.Key.ID, r.From, last, limit)
+	}, name, r.Key.ID, r.From, last, limit)
 }

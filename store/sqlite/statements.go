@@ -173,8 +173,9 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	readOperations: {"reading operations", `
 		SELECT seq, position, id, kind, coalesce(time, at), meta, body, marks FROM refold_operations
-		WHERE document = (SELECT d.id` + fromCollection + ` JOIN refold_documents d ON d.collection = g.space` + whereName + `)
-		AND seq >= +?5 AND seq <= +?6 ORDER BY seq LIMIT +?7`},
+		WHERE document = (SELECT d.id FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
+			WHERE c.name = +?1 AND d.name = +?2)
+		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
 	runnablePage: {"reading runnable documents", `
 		SELECT d.name, p.since_position, p.since_time, p.not_before, p.document
 		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
@@ -237,11 +238,14 @@ var statements = [statementCount]struct{ what, sql string }{
 // selectForgotten returns a row if anything was forgotten.
 const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER BY hash LIMIT 1`
 
-// fromCollection finds a generation by what named returns, as its first three parameters.
+// fromCollection finds a generation by what named returns, as its first three
+// parameters. What is served is one step; the search is for other names only.
 const fromCollection = `
 		FROM refold_collections c
-		JOIN refold_generations g ON g.collection = c.id AND g.version = iif(+?2 = 0, c.version, +?2) AND g.state < 5
-			AND g.source = iif(+?3 = '', 0, (SELECT s.id FROM refold_collections s WHERE s.name = +?3))`
+		JOIN refold_generations g ON g.id = iif(+?2 = 0 AND +?3 = '', c.serving, (
+			SELECT x.id FROM refold_generations x
+			WHERE x.collection = c.id AND x.version = iif(+?2 = 0, c.version, +?2) AND x.state < 5
+			AND x.source = iif(+?3 = '', 0, (SELECT s.id FROM refold_collections s WHERE s.name = +?3))))`
 
 // The columns of a document, in the order that fillDocument reads them.
 const (
