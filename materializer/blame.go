@@ -30,6 +30,7 @@ func (e *engine) failure(r *foldRun, f folded, last *store.Failure) *store.Failu
 	} else {
 		record.Delay = c.retry.backoff().Delay(record.Attempts)
 	}
+	record.Delay = min(record.Delay, store.MaxDelay)
 	return record
 }
 

@@ -60,7 +60,7 @@ type Retry struct {
 	Attempts int
 	// First and Cap are the longest delays after the first and after any failed
 	// run, Factor is how much longer it gets each time. The delay is drawn between
-	// 0 and that. 0 means 100 ms, 1 minute and 2.
+	// 0 and that, and is a day at the most. 0 means 100 ms, 1 minute and 2.
 	First, Cap time.Duration
 	Factor     float64
 }

@@ -42,7 +42,8 @@ type permanentError struct{ error }
 func (e *permanentError) Unwrap() error { return e.error }
 
 // RetryAfter wraps an error of a fold that should be tried again after d exactly,
-// instead of after the collection's backoff. It counts as an attempt.
+// instead of after the collection's backoff, but after a day at the latest. It counts
+// as an attempt.
 // RetryAfter(d, nil) is nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {

@@ -2,6 +2,7 @@ package store
 
 // Commit is the result of one run: the new view of one document.
 type Commit struct {
+	// Key names the document, in a generation of its collection; see [CollectionName].
 	Key Key
 	// Loaded and Epoch are the guard: what [Store.Load] gave. If the document
 	// has moved on since, or is parked, the commit is stale and changes nothing.

@@ -10,9 +10,13 @@ import (
 // "what changed after this". It is no [Token], because views are made in another
 // order than operations are appended. It is comparable; its text form is URL-safe.
 // The zero value is before everything, of any store.
+//
+// A cursor may have a minor number: then it is on the way to the change with its
+// number. No store gives one out yet.
 type Cursor struct {
 	incarnation Incarnation
 	number      int64
+	minor       int64 // less than number; 0 is none, which is the greatest
 }
 
 // NewCursor is for backends: the place of the change with a number, which is 1 or
@@ -26,8 +30,8 @@ func NewCursor(of Incarnation, number int64) Cursor {
 
 // Number is for backends: it returns the number of the change that the cursor is
 // at, for the store that it belongs to; 0 for the zero cursor. last is the greatest
-// number that may have been given to anybody. Errors: [ErrForeignToken],
-// [*FutureCursorError].
+// number that may have been given to anybody. For a cursor with a minor number it is
+// the number before. Errors: [ErrForeignToken], [*FutureCursorError].
 func (c Cursor) Number(of Incarnation, last int64) (int64, error) {
 	switch {
 	case c.IsZero():
@@ -36,6 +40,8 @@ func (c Cursor) Number(of Incarnation, last int64) (int64, error) {
 		return 0, fmt.Errorf("%w: cursor %s, this store is %016x", ErrForeignToken, c, uint64(of))
 	case c.number > last:
 		return 0, &FutureCursorError{Cursor: c, Last: NewCursor(of, last)}
+	case c.minor > 0:
+		return c.number - 1, nil
 	}
 	return c.number, nil
 }
@@ -46,16 +52,24 @@ func (c Cursor) IsZero() bool { return c == Cursor{} }
 // Before reports whether the change at c was made before the one at d, in the same
 // store. The zero cursor is before all others.
 func (c Cursor) Before(d Cursor) bool {
+	if c.number == d.number {
+		return c.incarnation == d.incarnation && c.minor != 0 && (d.minor == 0 || c.minor < d.minor)
+	}
 	return c.number < d.number && (c.IsZero() || c.incarnation == d.incarnation)
 }
 
-// String returns the text form, <incarnation>:c<number>, or the empty string for
-// the zero cursor. Treat it as opaque.
+// String returns the text form, <incarnation>:c<number> or
+// <incarnation>:c<number>.<minor>, or the empty string for the zero cursor. Treat it
+// as opaque.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%016x:c%d", uint64(c.incarnation), c.number)
+	text := fmt.Sprintf("%016x:c%d", uint64(c.incarnation), c.number)
+	if c.minor > 0 {
+		text += fmt.Sprintf(".%d", c.minor)
+	}
+	return text
 }
 
 // ParseCursor reads what String wrote, and only that. Errors: [ErrInvalid], with
@@ -65,22 +79,34 @@ func ParseCursor(text string) (Cursor, error) {
 		return Cursor{}, nil
 	}
 	invalid := &InvalidError{
-		Field: "cursor", Got: quoted(text), Want: "16 lower-case hexadecimal digits that are not 0, a colon, c and a number from 1",
+		Field: "cursor", Got: quoted(text), Want: "16 lower-case hexadecimal digits that are not 0, a colon, c and a number from 1, perhaps a point and a lower number",
 	}
 	front, back, ok := strings.Cut(text, ":c")
-	if !ok || len(front) != 16 || strings.Trim(front, "0123456789abcdef") != "" ||
-		back == "" || back[0] == '0' || strings.Trim(back, "0123456789") != "" {
+	if !ok || len(front) != 16 || strings.Trim(front, "0123456789abcdef") != "" {
 		return Cursor{}, invalid
 	}
 	of, err := strconv.ParseUint(front, 16, 64)
 	if err != nil || of == 0 {
 		return Cursor{}, invalid
 	}
-	number, err := strconv.ParseInt(back, 10, 64)
-	if err != nil {
+	back, more, minors := strings.Cut(back, ".")
+	number, minor := changeNumber(back), int64(0)
+	if minors {
+		minor = changeNumber(more)
+	}
+	if number == 0 || minors && (minor == 0 || minor >= number) {
 		return Cursor{}, invalid
 	}
-	return Cursor{incarnation: Incarnation(of), number: number}, nil
+	return Cursor{incarnation: Incarnation(of), number: number, minor: minor}, nil
+}
+
+// changeNumber reads a number from 1 as it is written; 0 for anything else.
+func changeNumber(text string) int64 {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != text {
+		return 0
+	}
+	return number
 }
 
 // MarshalText returns the text form, for JSON and the like.

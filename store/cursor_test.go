@@ -3,12 +3,23 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/refold-go/refold/store"
 )
+
+// catchingUp returns a cursor with a minor number.
+func catchingUp(t *testing.T, of store.Incarnation, number, minor int64) store.Cursor {
+	t.Helper()
+	cursor, err := store.ParseCursor(fmt.Sprintf("%016x:c%d.%d", uint64(of), number, minor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cursor
+}
 
 func TestCursorText(t *testing.T) {
 	for _, c := range []struct {
@@ -20,6 +31,8 @@ func TestCursorText(t *testing.T) {
 		{store.NewCursor(7, -1), ""},
 		{store.NewCursor(7, 1), "0000000000000007:c1"},
 		{store.NewCursor(math.MaxUint64, math.MaxInt64), "ffffffffffffffff:c9223372036854775807"},
+		{catchingUp(t, 7, 9, 8), "0000000000000007:c9.8"},
+		{catchingUp(t, math.MaxUint64, math.MaxInt64, math.MaxInt64-1), "ffffffffffffffff:c9223372036854775807.9223372036854775806"},
 	} {
 		if got := c.cursor.String(); got != c.text {
 			t.Errorf("cursor is written %q, want %q", got, c.text)
@@ -34,7 +47,9 @@ func TestParseCursorRefuses(t *testing.T) {
 	for _, text := range []string{
 		" ", "c1", "0000000000000007:m1", "0000000000000007:c", "0000000000000007:c0", "0000000000000007:c01", "0000000000000007:c-1",
 		"0000000000000007:c1 ", "0000000000000000:c1", "000000000000007:c1", "000000000000000F:c1", "0000000000000007:c9223372036854775808",
-		"0000000000000007:c\u0661", "0000000000000007:c1:c2", strings.Repeat("0", 5000),
+		"0000000000000007:c\u0661", "0000000000000007:c1:c2",
+		"0000000000000007:c9.", "0000000000000007:c.8", "0000000000000007:c9.0", "0000000000000007:c9.9", "0000000000000007:c9.10",
+		"0000000000000007:c9.08", "0000000000000007:c9.+8", "0000000000000007:c9.8.7", "0000000000000007:c9.-1", strings.Repeat("0", 5000),
 	} {
 		cursor, err := store.ParseCursor(text)
 		if !errors.Is(err, store.ErrInvalid) || !cursor.IsZero() || len(err.Error()) > 300 {
@@ -51,6 +66,9 @@ func TestCursorNumber(t *testing.T) {
 	}{
 		{store.Cursor{}, 0, nil},
 		{store.NewCursor(7, 42), 42, nil},
+		{catchingUp(t, 7, 42, 5), 41, nil},
+		{catchingUp(t, 7, 43, 5), 0, store.ErrFutureToken},
+		{catchingUp(t, 8, 42, 5), 0, store.ErrForeignToken},
 		{store.NewCursor(7, 43), 0, store.ErrFutureToken},
 		{store.NewCursor(8, 1), 0, store.ErrForeignToken},
 	} {
@@ -74,6 +92,17 @@ func TestCursorBefore(t *testing.T) {
 		{store.NewCursor(7, 2), store.NewCursor(7, 2), false},
 		{store.NewCursor(7, 2), store.Cursor{}, false},
 		{store.NewCursor(7, 1), store.NewCursor(8, 2), false},
+		{store.Cursor{}, catchingUp(t, 7, 9, 1), true},
+		{store.NewCursor(7, 8), catchingUp(t, 7, 9, 1), true},
+		{catchingUp(t, 7, 9, 1), store.NewCursor(7, 8), false},
+		{catchingUp(t, 7, 9, 1), catchingUp(t, 7, 9, 2), true},
+		{catchingUp(t, 7, 9, 2), catchingUp(t, 7, 9, 2), false},
+		{catchingUp(t, 7, 9, 2), catchingUp(t, 7, 9, 1), false},
+		{catchingUp(t, 7, 9, 8), store.NewCursor(7, 9), true},
+		{store.NewCursor(7, 9), catchingUp(t, 7, 9, 8), false},
+		{catchingUp(t, 7, 9, 8), catchingUp(t, 7, 10, 1), true},
+		{catchingUp(t, 7, 9, 1), catchingUp(t, 8, 9, 2), false},
+		{store.NewCursor(7, 9), catchingUp(t, 8, 9, 2), false},
 	} {
 		if got := c.a.Before(c.b); got != c.want {
 			t.Errorf("%q before %q: %t", c.a, c.b, got)
@@ -94,7 +123,7 @@ func TestCursorInJSON(t *testing.T) {
 }
 
 func FuzzParseCursor(f *testing.F) {
-	for _, seed := range []string{"", "0000000000000007:c1", "ffffffffffffffff:c9223372036854775807", "0000000000000007:m1", "0000000000000007:c01", ":c", "\xff"} {
+	for _, seed := range []string{"", "0000000000000007:c1", "0000000000000007:c9.8", "0000000000000007:c9.9", "ffffffffffffffff:c9223372036854775807", "0000000000000007:m1", "0000000000000007:c01", ":c", "\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

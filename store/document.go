@@ -50,10 +50,13 @@ type Document struct {
 	// Deleted tells that the fold said so of the operations up to Applied. The next
 	// one starts again from nothing.
 	Deleted bool
-	// Epoch goes with Applied into the guard of a commit. It is another one after
-	// [Parking.Discard], and if the document was removed and made again, so that
-	// the runs in hand are stale.
+	// Epoch goes with Applied into the guard of a commit. It is a greater one after
+	// [Parking.Discard], and if the document's collection was dropped and the document
+	// made again, so that the runs in hand are stale.
 	Epoch int64
+	// Version is that of the fold of the generation that was loaded: the collection's,
+	// which is 0 as long as nobody has registered it, or the one in the key.
+	Version int
 	// Since is zero unless the document is dirty.
 	Since Since
 	// Failure is what went wrong last; nil after a run that went well.
@@ -84,7 +87,8 @@ type Failure struct {
 	Park bool
 	// Delay is how long the document must not run, by the store's clock: in a
 	// commit from now on, in a loaded document what is left of that. 0 and less
-	// mean that it may run now.
+	// mean that it may run now. More than [MaxDelay] means that. A store whose clock
+	// is set back lets the document wait longer by as much, but by a day at the most.
 	Delay time.Duration
 }
 

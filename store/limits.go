@@ -21,6 +21,21 @@ const (
 	MaxDiscardText = 4 << 10  // bytes of who discarded an operation, and of why
 )
 
+// MaxDelay is the longest time that a failure keeps its document from running; a
+// longer delay is cut to it.
+const MaxDelay = 24 * time.Hour
+
+// WaitLeft is for backends: how long a document has to wait that must not run before
+// a moment, from now on. A clock that was set back must not make it wait for as long
+// as it was set back: what is an hour more than [MaxDelay] away was not meant, and
+// is over. The hour is for clocks that are set a little.
+func WaitLeft(before, now time.Time) time.Duration {
+	if left := before.Sub(now); left > 0 && left <= MaxDelay+time.Hour {
+		return min(left, MaxDelay)
+	}
+	return 0
+}
+
 // The range of times that fit nanoseconds in 64 bits.
 var (
 	minTime = time.Unix(0, math.MinInt64).UTC()
@@ -102,11 +117,17 @@ func CheckAppends(appends []Append, maxBody int) error {
 // CheckCommits checks what can be checked of a commit without looking at the
 // store. Errors: [InvalidError].
 func CheckCommits(commits []Commit) error {
+	versions := false
 	for i := range commits {
 		c := &commits[i]
-		if err := CheckKey(c.Key); err != nil {
+		name, err := ParseCollection(c.Key.Collection)
+		if err != nil {
 			return err
 		}
+		if err := checkText("document id", c.Key.ID, 1, MaxDocumentID); err != nil {
+			return err
+		}
+		versions = versions || name.Version > 0
 		if c.Loaded < 0 || c.Applied < c.Loaded {
 			return &InvalidError{
 				Field: "commit of " + c.Key.String(),
@@ -122,7 +143,32 @@ func CheckCommits(commits []Commit) error {
 			}
 		}
 	}
-	return checkDistinct(len(commits), "commit", func(i int) Key { return commits[i].Key })
+	if err := checkDistinct(len(commits), "commit", func(i int) Key { return commits[i].Key }); err != nil || !versions {
+		return err
+	}
+	return checkNames(commits)
+}
+
+// checkNames returns an error if a document is there with a version and without: that
+// may be the same generation.
+func checkNames(commits []Commit) error {
+	seen := make(map[Key]struct{}, len(commits))
+	for i := range commits {
+		seen[commits[i].Key] = struct{}{}
+	}
+	for i := range commits {
+		k := commits[i].Key
+		name, err := ParseCollection(k.Collection)
+		if err != nil || name.Version == 0 {
+			continue
+		}
+		name.Version = 0
+		served := Key{Collection: name.String(), ID: k.ID}
+		if _, twice := seen[served]; twice {
+			return &InvalidError{Field: "commit", Got: k.String() + " and " + served.String(), Want: "each document once"}
+		}
+	}
+	return nil
 }
 
 // CheckDiscard returns an [InvalidError] unless By and Why are 1 to 4,096 bytes of

@@ -119,6 +119,12 @@ func TestCheckCommits(t *testing.T) {
 		{"negative", []store.Commit{{Key: a, Loaded: -1, Applied: 2}}, "commit of notes/a"},
 		{"a document twice", []store.Commit{{Key: a}, {Key: b}, {Key: a}}, "commit"},
 		{"bad key", []store.Commit{{Key: store.Key{Collection: "notes"}}}, "document id"},
+		{"bad name", []store.Commit{{Key: store.Key{Collection: "Notes", ID: "a"}}}, "collection name"},
+		{"bad version", []store.Commit{{Key: store.Key{Collection: "notes@0", ID: "a"}}}, "version in a collection name"},
+		{"two versions", []store.Commit{{Key: store.Key{Collection: "notes@1", ID: "a"}}, {Key: store.Key{Collection: "notes@2", ID: "a"}}, {Key: store.Key{Collection: "notes<files", ID: "a"}}}, ""},
+		{"with a version and without", []store.Commit{{Key: b}, {Key: store.Key{Collection: "notes@1", ID: "a"}}, {Key: a}}, "commit"},
+		{"one with a version, another without", []store.Commit{{Key: b}, {Key: store.Key{Collection: "notes@1", ID: "a"}}}, ""},
+		{"a mapping with a version and without", []store.Commit{{Key: store.Key{Collection: "notes<files", ID: "a"}}, {Key: store.Key{Collection: "notes@1<files", ID: "a"}}}, "commit"},
 	} {
 		mustCheck(t, c.name, store.CheckCommits(c.commits), c.field == "", c.field)
 	}
@@ -166,5 +172,27 @@ func mustCheck(t *testing.T, name string, err error, ok bool, field string) {
 		t.Errorf("%.40q: error is %v, want an InvalidError", name, err)
 	} else if invalid.Field != field || invalid.Got == "" || invalid.Want == "" {
 		t.Errorf("%.40q: error is %+v, want field %q", name, invalid, field)
+	}
+}
+
+func TestCheckBare(t *testing.T) {
+	for name, bare := range map[string]bool{"notes": true, "": true, "No collection": true, "notes@1": false, "notes<files": false, "@": false} {
+		mustCheck(t, name, store.CheckBare(name), bare, "collection name")
+	}
+}
+
+func TestWaitLeft(t *testing.T) {
+	now := time.Now().Round(0)
+	for left, want := range map[time.Duration]time.Duration{
+		-time.Hour: 0, 0: 0, 1: 1, time.Hour: time.Hour, store.MaxDelay: store.MaxDelay,
+		store.MaxDelay + 1: store.MaxDelay, store.MaxDelay + time.Hour: store.MaxDelay, store.MaxDelay + time.Hour + 1: 0,
+		100000 * time.Hour: 0,
+	} {
+		if got := store.WaitLeft(now.Add(left), now); got != want {
+			t.Errorf("%s before, %s is left to wait, want %s", left, got, want)
+		}
+	}
+	if got := store.WaitLeft(time.Time{}, now); got != 0 {
+		t.Errorf("%s is left to wait for no time", got)
 	}
 }

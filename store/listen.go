@@ -19,7 +19,9 @@ type Announcer interface {
 }
 
 // Listener has a function for each thing that is announced; nil ones are not
-// called. None may keep the slice that it gets.
+// called. None may keep the slice that it gets. A document of the generation that is
+// served is announced by its collection, whatever name was given, one of another
+// generation by the name that was given.
 type Listener struct {
 	// Dirty gets the documents to which operations were added or that were
 	// resumed, but for parked ones.

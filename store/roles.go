@@ -104,7 +104,7 @@ type Parking interface {
 	// stays in the log, is read with Discarded set, and every fold passes over it
 	// from then on. If the document is parked at that operation it is resumed. It
 	// is as durable as an append, and makes runs in hand stale. Errors:
-	// [InvalidError] if [CheckDiscard] says so, [ErrNotFound] if the document does
+	// [InvalidError] if [CheckDiscard] or [CheckBare] says so, [ErrNotFound] if the document does
 	// not have the operation, [InvalidError] if its view contains it already.
 	// Discarding again changes nothing and returns nil.
 	Discard(ctx context.Context, d Discard) error
@@ -128,8 +128,8 @@ type Discard struct {
 type Pauser interface {
 	// Pause holds back the documents of a collection, or lets them go: while it is
 	// paused none of them is runnable. It can be appended to and read. It survives a
-	// restart, and is as durable as an append. Errors: [ErrNotFound] if there is no
-	// such collection.
+	// restart, and is as durable as an append. Errors: [InvalidError] if [CheckBare]
+	// says so, [ErrNotFound] if there is no such collection.
 	Pause(ctx context.Context, collection string, paused bool) error
 }
 
@@ -176,7 +176,8 @@ type Eraser interface {
 	// which this call leaves alone. The content is removed in slices. If that is
 	// interrupted, calling it again goes on, for this name or any other. Ids that
 	// were forgotten stay refused. It is as durable as an append. It is not an
-	// error if there is no such collection.
+	// error if there is no such collection. Errors: [InvalidError] if [CheckBare]
+	// says so.
 	Drop(ctx context.Context, collection string) error
 }
 

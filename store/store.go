@@ -47,8 +47,8 @@ type Store interface {
 	// Commit stores the results of runs, each under its own guard, and says what
 	// became of each, in the same order. One that is stale changes nothing and
 	// does not keep the others from being stored. A document that does not exist
-	// is stale, because it may have been removed during the run. A key may appear
-	// once. A commit that is not stale, with Applied beyond the document's head, is
+	// is stale, because it may have been removed during the run. A document may appear
+	// once, under whichever name. A commit that is not stale, with Applied beyond the document's head, is
 	// [ErrInvalid], for the whole call.
 	//
 	// An error is for the whole call: after [ErrInDoubt] it is unknown which are
@@ -58,7 +58,7 @@ type Store interface {
 	Commit(ctx context.Context, commits []Commit) ([]Outcome, error)
 
 	// Runnable returns the runnable documents of the named collections, the one
-	// with the lowest Since first. A document that becomes runnable, or ceases to
+	// with the lowest Since first; documents may share one. A document that becomes runnable, or ceases to
 	// be, while the caller is in the loop may be returned or not.
 	Runnable(ctx context.Context, collections []string) iter.Seq2[Runnable, error]
 

@@ -105,7 +105,7 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 	if d == nil {
 		d = &document{key: a.Key, epoch: c.epoch}
 		c.documents[a.Key.ID] = d
-		c.ids.insert(a.Key.ID, d)
+		c.ids.insert(text(a.Key.ID), d)
 	}
 	wasDirty := d.dirty()
 	for i, p := range placed {

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -13,28 +14,36 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := store.CheckCommits(commits); err != nil {
 		return nil, err
 	}
-	outcomes, err := s.commit(ctx, commits)
+	outcomes, announced, err := s.commit(ctx, commits)
 	if err == nil {
-		s.listeners.Committed(commits, outcomes)
+		s.listeners.Committed(announced, outcomes)
 	}
 	return outcomes, err
 }
 
-func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+// commit also returns the commits by the names under which they are announced.
+func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, []store.Commit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	announced := commits
 	for i := range commits {
 		c := &commits[i]
-		d := s.documentLocked(c.Key)
+		_, d := s.namedLocked(c.Key)
 		if head := d.head(); !d.stale(c) && c.Applied > head {
-			return nil, &store.InvalidError{
+			return nil, nil, &store.InvalidError{
 				Field: "commit of " + c.Key.String(),
 				Got:   fmt.Sprintf("applied %d", c.Applied),
 				Want:  fmt.Sprintf("at most the head, %d", head),
 			}
+		}
+		if d != nil && d.key != c.Key {
+			if &announced[0] == &commits[0] {
+				announced = slices.Clone(commits)
+			}
+			announced[i].Key = d.key
 		}
 	}
 	now := time.Now()
@@ -42,16 +51,15 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	for i := range commits {
 		outcomes[i] = s.commitLocked(&commits[i], now)
 	}
-	return outcomes, nil
+	return outcomes, announced, nil
 }
 
 // commitLocked stores one result, unless its guard does not hold.
 func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
-	d := s.documentLocked(c.Key)
+	in, d := s.namedLocked(c.Key)
 	if d.stale(c) {
 		return store.Stale
 	}
-	in := s.collections[c.Key.Collection]
 	in.leaveLocked(d)
 	if c.Applied > c.Loaded {
 		d.setView(c)
@@ -96,6 +104,6 @@ func (d *document) setFailure(f *store.Failure, now time.Time) {
 		d.failure.First = last.First
 	}
 	if f.Delay > 0 {
-		d.notBefore = now.Add(f.Delay)
+		d.notBefore = now.Add(min(f.Delay, store.MaxDelay))
 	}
 }

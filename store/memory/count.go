@@ -15,13 +15,13 @@ func (s *Store) Count(ctx context.Context, collection string) (store.Counts, err
 		return store.Counts{}, err
 	}
 	var n store.Counts
-	c := s.collections[collection]
+	c := s.generationLocked(collection)
 	if c == nil {
 		return n, nil
 	}
 	now := time.Now()
 	c.runnable.all(func(d *document) {
-		r := d.asRunnable(now)
+		r := d.asRunnable(collection, now)
 		if n.Dirty == 0 {
 			n.Oldest = r
 		}
@@ -34,7 +34,7 @@ func (s *Store) Count(ctx context.Context, collection string) (store.Counts, err
 		n.Parked++
 		since := d.since().Position
 		if since > 0 && (n.OldestParked.Key.ID == "" || since < n.OldestParked.Since.Position) {
-			n.OldestParked = d.asRunnable(now)
+			n.OldestParked = d.asRunnable(collection, now)
 		}
 	})
 	return n, nil

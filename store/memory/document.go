@@ -21,27 +21,26 @@ func (d *document) parked() bool { return d.failure != nil && d.failure.Park }
 // leaveLocked takes a document out of the runnable and the parked ones, before
 // it is changed.
 func (c *collection) leaveLocked(d *document) {
-	c.runnable.remove(d.since().Position)
-	c.parked.remove(d.key.ID)
+	c.runnable.remove(d.place())
+	c.parked.remove(text(d.key.ID))
 }
 
 // enterLocked puts a document where it belongs, after it was changed.
 func (c *collection) enterLocked(d *document) {
 	switch {
 	case d.parked():
-		c.parked.insert(d.key.ID, d)
+		c.parked.insert(text(d.key.ID), d)
 	case d.dirty():
-		c.runnable.insert(d.since().Position, d)
+		c.runnable.insert(d.place(), d)
 	}
 }
 
-// asRunnable returns the document as one that waits to be run.
-func (d *document) asRunnable(now time.Time) store.Runnable {
-	r := store.Runnable{Key: d.key, Since: d.since()}
-	if !d.notBefore.IsZero() {
-		r.Wait = max(d.notBefore.Sub(now), 0)
+// asRunnable returns the document as one that waits to be run, in a collection of
+// this name.
+func (d *document) asRunnable(name string, now time.Time) store.Runnable {
+	return store.Runnable{
+		Key: store.Key{Collection: name, ID: d.key.ID}, Since: d.since(), Wait: store.WaitLeft(d.notBefore, now),
 	}
-	return r
 }
 
 // since returns the place of the first operation that the view lacks.
@@ -53,10 +52,12 @@ func (d *document) since() store.Since {
 	return store.Since{Position: first.Position, Time: first.appended}
 }
 
-// snapshot returns a copy of what the store knows, for a caller to keep.
-func (d *document) snapshot(parts store.Parts) store.Document {
+// snapshot returns a copy of what the store knows, for a caller to keep who calls the
+// collection by this name.
+func (c *collection) snapshot(d *document, name string, parts store.Parts) store.Document {
 	copied := store.Document{
-		Key:     d.key,
+		Key:     store.Key{Collection: name, ID: d.key.ID},
+		Version: c.version,
 		Head:    d.head(),
 		Last:    d.operations[len(d.operations)-1].Position,
 		Applied: d.applied,
@@ -69,7 +70,7 @@ func (d *document) snapshot(parts store.Parts) store.Document {
 	}
 	if d.failure != nil {
 		copied.Failure = new(*d.failure)
-		copied.Failure.Delay = max(time.Until(d.notBefore), 0)
+		copied.Failure.Delay = store.WaitLeft(d.notBefore, time.Now())
 	}
 	return copied
 }

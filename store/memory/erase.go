@@ -22,8 +22,8 @@ func (s *Store) Forget(ctx context.Context, key store.Key) error {
 	if d := s.documentLocked(key); d != nil {
 		c := s.collections[key.Collection]
 		c.leaveLocked(d)
-		c.ids.remove(key.ID)
-		c.changed.remove(d.changed)
+		c.ids.remove(text(key.ID))
+		c.changed.remove(number(d.changed))
 		delete(c.documents, key.ID)
 		s.unlogLocked(func(gone *document) bool { return gone == d })
 	}
@@ -55,6 +55,9 @@ func (s *Store) hash(key store.Key) [sha256.Size]byte {
 
 // Drop implements [store.Eraser].
 func (s *Store) Drop(ctx context.Context, collection string) error {
+	if err := store.CheckBare(collection); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
@@ -63,7 +66,8 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 	if s.collections[collection] != nil {
 		s.unlogLocked(func(gone *document) bool { return gone.key.Collection == collection })
 		delete(s.collections, collection)
-		s.drops++
+		s.changes++
+		s.dropped = s.changes
 	}
 	return nil
 }

@@ -90,13 +90,13 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) ([]stor
 
 // changeLocked gives a document the next number, after it has changed.
 func (s *Store) changeLocked(c *collection, d *document, history bool) {
-	c.changed.remove(d.changed)
+	c.changed.remove(number(d.changed))
 	s.changes++
 	d.changed = s.changes
 	if !history {
 		d.news = s.changes
 	}
-	c.changed.insert(d.changed, d)
+	c.changed.insert(number(d.changed), d)
 }
 
 // Changes implements [store.Feed].
@@ -141,15 +141,15 @@ func (s *Store) changesPage(ctx context.Context, name string, begin, after int64
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, 0, err
 	}
-	c := s.collections[name]
+	c := s.generationLocked(name)
 	if c == nil {
 		return nil, after, nil
 	}
 	var page []store.Change
-	for _, d := range c.changed.after(after, pageSize, nil) {
+	for _, d := range c.changed.after(number(after), pageSize, nil) {
 		after = d.changed
 		page = append(page, store.Change{
-			Document: d.snapshot(parts),
+			Document: c.snapshot(d, name, parts),
 			Cursor:   store.NewCursor(s.incarnation, d.changed),
 			History:  d.news <= begin,
 		})

@@ -38,13 +38,13 @@ type Store struct {
 	closed      bool
 	claimed     bool
 	end         store.Position
-	changes     int64 // the number of the last change of a view
+	changes     int64 // the number of the last change: of a view, or of an epoch
 	log         []logged
 	collections map[string]*collection
 	// forgotten has the hash of each key that is refused for ever.
 	forgotten map[[sha256.Size]byte]struct{}
-	// drops counts the collections that were dropped.
-	drops int64
+	// dropped is the number of the change at which a collection was last dropped.
+	dropped int64
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -52,20 +52,20 @@ var _ store.Backend = (*Store)(nil)
 type collection struct {
 	version int
 	paused  bool
-	// epoch is that of new documents. No two collections that had the same name
-	// share it.
+	// epoch is that of new documents. It is greater than all that the documents of an
+	// earlier collection of the name had.
 	epoch     int64
 	documents map[string]*document
 	// ids has every element of documents, in order of id.
-	ids ordered[string]
+	ids ordered[text]
 	// runnable has exactly the documents that are dirty and not parked, in order
-	// of the first operation that their views lack.
-	runnable ordered[store.Position]
+	// of the first operation that their views lack, and then of id.
+	runnable ordered[place]
 	// parked has exactly the parked documents, in order of id.
-	parked ordered[string]
+	parked ordered[text]
 	// changed has exactly the documents that ever changed or parked, in order of the
 	// last time.
-	changed ordered[int64]
+	changed ordered[number]
 }
 
 type document struct {
@@ -166,6 +166,9 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 
 // Pause implements [store.Pauser].
 func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
+	if err := store.CheckBare(name); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
@@ -230,7 +233,7 @@ func (s *Store) writableLocked(ctx context.Context) error {
 func (s *Store) collectionLocked(name string) *collection {
 	c := s.collections[name]
 	if c == nil {
-		c = &collection{documents: make(map[string]*document), epoch: s.drops << 32}
+		c = &collection{documents: make(map[string]*document), epoch: s.dropped}
 		s.collections[name] = c
 	}
 	return c

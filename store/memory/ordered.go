@@ -13,12 +13,12 @@ const chunkSize = 512
 
 // ordered holds documents in ascending order of distinct keys, in chunks, so
 // that inserting, removing and finding a place need no walk through all of it.
-type ordered[K cmp.Ordered] struct {
+type ordered[K sortable[K]] struct {
 	// chunks are in order, and none is empty.
 	chunks [][]element[K]
 }
 
-type element[K cmp.Ordered] struct {
+type element[K sortable[K]] struct {
 	key      K
 	document *document
 }
@@ -39,7 +39,7 @@ func (o *ordered[K]) insert(key K, d *document) {
 	}
 	// Keys that only rise leave full chunks behind, others halves.
 	cut := len(c) / 2
-	if i == len(o.chunks)-1 && c[len(c)-1].key == key {
+	if i == len(o.chunks)-1 && c[len(c)-1].key.compare(key) == 0 {
 		cut = len(c) - 1
 	}
 	rest := slices.Clone(c[cut:])
@@ -56,7 +56,7 @@ func (o *ordered[K]) remove(key K) {
 	}
 	c := o.chunks[i]
 	j := upper(c, key) - 1
-	if j < 0 || c[j].key != key {
+	if j < 0 || c[j].key.compare(key) != 0 {
 		return
 	}
 	if c = slices.Delete(c, j, j+1); len(c) > 0 {
@@ -91,10 +91,28 @@ func (o *ordered[K]) all(f func(*document)) {
 
 // chunkAfter returns the index of the first chunk that begins beyond key.
 func (o *ordered[K]) chunkAfter(key K) int {
-	return sort.Search(len(o.chunks), func(i int) bool { return o.chunks[i][0].key > key })
+	return sort.Search(len(o.chunks), func(i int) bool { return o.chunks[i][0].key.compare(key) > 0 })
 }
 
 // upper returns the index of the first element beyond key.
-func upper[K cmp.Ordered](c []element[K], key K) int {
-	return sort.Search(len(c), func(i int) bool { return c[i].key > key })
+func upper[K sortable[K]](c []element[K], key K) int {
+	return sort.Search(len(c), func(i int) bool { return c[i].key.compare(key) > 0 })
+}
+
+// sortable is the type of a key.
+type sortable[K any] interface {
+	// compare is less than, equal to or greater than 0 as the key is.
+	compare(K) int
+}
+
+// text is a key by its bytes, and number one by its size.
+type (
+	text   string
+	number int64
+)
+
+func (a text) compare(b text) int     { return cmp.Compare(a, b) }
+func (a number) compare(b number) int { return cmp.Compare(a, b) }
+func (a place) compare(b place) int {
+	return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.id, b.id))
 }

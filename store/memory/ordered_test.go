@@ -10,13 +10,13 @@ import (
 
 func TestOrdered(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var o ordered[int]
+		var o ordered[number]
 		documents := make(map[int]*document)
 		limit := rapid.SampledFrom([]int{20, 5000}).Draw(r, "limit")
 		insert := func(key int) {
 			if documents[key] == nil {
 				documents[key] = new(document)
-				o.insert(key, documents[key])
+				o.insert(number(key), documents[key])
 			}
 		}
 		r.Repeat(map[string]func(*rapid.T){
@@ -38,13 +38,13 @@ func TestOrdered(t *testing.T) {
 			},
 			"remove": func(r *rapid.T) {
 				key := rapid.IntRange(1, limit).Draw(r, "key")
-				o.remove(key)
+				o.remove(number(key))
 				delete(documents, key)
 			},
 			"remove a run": func(r *rapid.T) {
 				from := rapid.IntRange(1, limit).Draw(r, "from")
 				for key := from; key < from+limit/4; key++ {
-					o.remove(key)
+					o.remove(number(key))
 					delete(documents, key)
 				}
 			},
@@ -53,7 +53,7 @@ func TestOrdered(t *testing.T) {
 				keys := sortedKeys(documents)
 				keys = keys[sort.SearchInts(keys, after+1):]
 				keys = keys[:min(n, len(keys))]
-				page := o.after(after, n, nil)
+				page := o.after(number(after), n, nil)
 				if len(page) != len(keys) {
 					r.Fatalf("%d documents after %d, want %d", len(page), after, len(keys))
 				}
@@ -67,17 +67,17 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
-func checkOrdered(r *rapid.T, o *ordered[int], documents map[int]*document) {
+func checkOrdered(r *rapid.T, o *ordered[number], documents map[int]*document) {
 	var keys []int
 	for _, c := range o.chunks {
 		if len(c) == 0 || len(c) > chunkSize {
 			r.Fatalf("a chunk has %d elements", len(c))
 		}
 		for _, e := range c {
-			if e.document != documents[e.key] {
+			if e.document != documents[int(e.key)] {
 				r.Fatalf("the document of %d is another", e.key)
 			}
-			keys = append(keys, e.key)
+			keys = append(keys, int(e.key))
 		}
 	}
 	if want := sortedKeys(documents); !slices.Equal(keys, want) {

@@ -25,9 +25,9 @@ func (s *Store) resume(ctx context.Context, keys []store.Key) (resumed []store.K
 		return nil, err
 	}
 	for _, k := range keys {
-		if d := s.documentLocked(k); d != nil && d.parked() {
+		if _, d := s.namedLocked(k); d != nil && d.parked() {
 			s.resumeLocked(d)
-			resumed = append(resumed, k)
+			resumed = append(resumed, d.key)
 		}
 	}
 	return resumed, nil
@@ -47,6 +47,9 @@ func (s *Store) resumeLocked(d *document) {
 // Discard implements [store.Parking].
 func (s *Store) Discard(ctx context.Context, discard store.Discard) error {
 	if err := store.CheckDiscard(&discard); err != nil {
+		return err
+	}
+	if err := store.CheckBare(discard.Key.Collection); err != nil {
 		return err
 	}
 	resumed, err := s.discard(ctx, discard)
@@ -78,7 +81,8 @@ func (s *Store) discard(ctx context.Context, discard store.Discard) (resumed boo
 		}
 	}
 	op.Discarded = true
-	d.epoch++
+	s.changes++
+	d.epoch = s.changes
 	discard.At = time.Now().UTC().Round(0)
 	i, _ := slices.BinarySearchFunc(d.discards, discard.Seq, func(o store.Discard, seq int64) int {
 		return cmp.Compare(o.Seq, seq)
@@ -93,9 +97,12 @@ func (s *Store) discard(ctx context.Context, discard store.Discard) (resumed boo
 
 // Discards implements [store.Parking]. It looks at all documents of the
 // collection.
-func (s *Store) Discards(ctx context.Context, collection string) iter.Seq2[store.Discard, error] {
+func (s *Store) Discards(ctx context.Context, name string) iter.Seq2[store.Discard, error] {
+	if store.CheckBare(name) != nil {
+		name = "" // there is no such collection
+	}
 	return func(yield func(store.Discard, error) bool) {
-		documents := stream(s, ctx, collection, "", idPage, func(d *document) ([]store.Discard, bool) {
+		documents := stream(s, ctx, name, "", idPage, func(_ *collection, d *document) ([]store.Discard, bool) {
 			return slices.Clone(d.discards), len(d.discards) > 0
 		})
 		for discards, err := range documents {

@@ -16,8 +16,8 @@ func (s *Store) Load(ctx context.Context, keys []store.Key, parts store.Parts) (
 	}
 	documents := make([]store.Document, len(keys))
 	for i, k := range keys {
-		if d := s.documentLocked(k); d != nil {
-			documents[i] = d.snapshot(parts)
+		if c, d := s.namedLocked(k); d != nil {
+			documents[i] = c.snapshot(d, k.Collection, parts)
 		} else {
 			documents[i].Key = k
 		}
@@ -35,7 +35,7 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 	pages := make([][]store.Operation, len(ranges))
 	count, size := 0, int64(0)
 	for i, r := range ranges {
-		d := s.documentLocked(r.Key)
+		_, d := s.namedLocked(r.Key)
 		to := d.head()
 		if r.To > 0 {
 			to = min(to, r.To)

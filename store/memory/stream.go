@@ -18,7 +18,7 @@ const pageSize = 128
 func (s *Store) Runnable(ctx context.Context, collections []string) iter.Seq2[store.Runnable, error] {
 	collections = slices.Compact(slices.Sorted(slices.Values(collections)))
 	return func(yield func(store.Runnable, error) bool) {
-		var last store.Position
+		last := make(map[string]place, len(collections)) // of each collection
 		for {
 			page, err := s.runnablePage(ctx, collections, last)
 			if err != nil {
@@ -29,60 +29,60 @@ func (s *Store) Runnable(ctx context.Context, collections []string) iter.Seq2[st
 				return
 			}
 			for _, r := range page {
+				last[r.Key.Collection] = place{r.Since.Position, r.Key.ID}
 				if !yield(r, nil) {
 					return
 				}
 			}
-			last = page[len(page)-1].Since.Position
 		}
 	}
 }
 
-// runnablePage returns the first runnable documents beyond a position.
-func (s *Store) runnablePage(ctx context.Context, collections []string, last store.Position) ([]store.Runnable, error) {
+// runnablePage returns the first runnable documents beyond the last of each
+// collection.
+func (s *Store) runnablePage(ctx context.Context, collections []string, last map[string]place) ([]store.Runnable, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
+	var page []store.Runnable
 	var documents []*document
+	now := time.Now()
 	for _, name := range collections {
-		if c := s.collections[name]; c != nil && !c.paused {
-			documents = c.runnable.after(last, pageSize, documents)
+		if c := s.generationLocked(name); c != nil && !c.paused {
+			documents = c.runnable.after(last[name], pageSize, documents[:0])
+			for _, d := range documents {
+				page = append(page, d.asRunnable(name, now))
+			}
 		}
 	}
-	slices.SortFunc(documents, func(a, b *document) int {
-		return cmp.Compare(a.since().Position, b.since().Position)
+	slices.SortStableFunc(page, func(a, b store.Runnable) int {
+		return cmp.Compare(a.Since.Position, b.Since.Position)
 	})
-	documents = documents[:min(len(documents), pageSize)]
-	page := make([]store.Runnable, len(documents))
-	now := time.Now()
-	for i, d := range documents {
-		page[i] = d.asRunnable(now)
-	}
-	return page, nil
+	return page[:min(len(page), pageSize)], nil
 }
 
 // Scan implements [store.Store].
-func (s *Store) Scan(ctx context.Context, collection, after string, parts store.Parts) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, collection, after, idPage, func(d *document) (store.Document, bool) {
-		return d.snapshot(parts), true
+func (s *Store) Scan(ctx context.Context, name, after string, parts store.Parts) iter.Seq2[store.Document, error] {
+	return stream(s, ctx, name, after, idPage, func(c *collection, d *document) (store.Document, bool) {
+		return c.snapshot(d, name, parts), true
 	})
 }
 
 // Parked implements [store.Parking].
-func (s *Store) Parked(ctx context.Context, collection string) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, collection, "", parkedPage, func(d *document) (store.Document, bool) {
-		return d.snapshot(store.WithoutViews), d.parked()
+func (s *Store) Parked(ctx context.Context, name string) iter.Seq2[store.Document, error] {
+	return stream(s, ctx, name, "", parkedPage, func(c *collection, d *document) (store.Document, bool) {
+		return c.snapshot(d, name, store.WithoutViews), d.parked()
 	})
 }
 
 func idPage(c *collection, last string, page []*document) []*document {
-	return c.ids.after(last, pageSize, page)
+	return c.ids.after(text(last), pageSize, page)
 }
 
 func parkedPage(c *collection, last string, page []*document) []*document {
-	return c.parked.after(last, pageSize, page)
+	return c.parked.after(text(last), pageSize, page)
 }
 
 // stream returns what look makes of documents of a collection, and does not
@@ -90,7 +90,7 @@ func parkedPage(c *collection, last string, page []*document) []*document {
 // called with the lock held.
 func stream[T any](
 	s *Store, ctx context.Context, name, after string,
-	next func(c *collection, last string, page []*document) []*document, look func(*document) (T, bool),
+	next func(c *collection, last string, page []*document) []*document, look func(*collection, *document) (T, bool),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -99,7 +99,7 @@ func stream[T any](
 			page = page[:0]
 			s.mu.Lock()
 			err := s.readableLocked(ctx)
-			if c := s.collections[name]; err == nil && c != nil {
+			if c := s.generationLocked(name); err == nil && c != nil {
 				page = next(c, last, page)
 			}
 			s.mu.Unlock()
@@ -114,8 +114,8 @@ func stream[T any](
 				s.mu.Lock()
 				err := s.readableLocked(ctx)
 				seen, wanted := none, false
-				if s.documentLocked(d.key) == d { // it may have been removed
-					seen, wanted = look(d)
+				if c := s.generationLocked(name); c != nil && c.documents[d.key.ID] == d { // it may have been removed
+					seen, wanted = look(c, d)
 				}
 				s.mu.Unlock()
 				if err != nil {

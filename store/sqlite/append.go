@@ -85,7 +85,7 @@ func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) (er
 		return err
 	}
 	if p.in != nil {
-		row, err := t.document(p.in, a.Key.ID)
+		row, err := t.document(&p.in.served, a.Key.ID)
 		if err != nil {
 			return err
 		}

@@ -177,9 +177,9 @@ func newRaw(b *testing.B) *raw {
 	}
 	b.Cleanup(func() { c.shut() })
 	w := &raw{c: c}
-	sql := insertInto + "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	sql := insertInto + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	for range rawRows - 1 {
-		sql += ", (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		sql += ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	}
 	many, err := c.raw.PrepareContext(background, sql)
 	if err != nil {
@@ -220,7 +220,7 @@ func (w *raw) tens(b *testing.B, document int) {
 	for range 10 {
 		w.seqs[document]++
 		w.last++
-		for _, v := range []driver.Value{int64(document), w.seqs[document], w.last, nil, "created", int64(1), nil, nil, body} {
+		for _, v := range []driver.Value{int64(document), w.seqs[document], w.last, nil, "created", int64(1), nil, nil, body, nil} {
 			w.args = append(w.args, driver.NamedValue{Ordinal: len(w.args) + 1, Value: v})
 		}
 		if len(w.args) == rawRows*columns {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -24,14 +25,15 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
 		return nil, err
 	}
-	s.listeners.Committed(commits, w.outcomes)
+	s.listeners.Committed(w.announced, w.outcomes)
 	return w.outcomes, nil
 }
 
 // commitWork is one call of Commit.
 type commitWork struct {
-	commits  []store.Commit
-	outcomes []store.Outcome
+	commits   []store.Commit
+	outcomes  []store.Outcome
+	announced []store.Commit // commits, by the names under which they are announced
 }
 
 // guarded is a document as it is found in the transaction of a commit.
@@ -43,9 +45,24 @@ type guarded struct {
 
 func (w *commitWork) do(t *transaction) error {
 	found := make([]guarded, len(w.commits))
+	w.announced = w.commits
 	for i := range w.commits {
-		if err := found[i].check(t, &w.commits[i]); err != nil {
+		c := &w.commits[i]
+		in, err := t.generation(c.Key.Collection)
+		if err != nil {
 			return err
+		}
+		if err := found[i].check(t, in, c); err != nil {
+			return err
+		}
+		if in == nil {
+			continue
+		}
+		if k := in.announced(c.Key); k != c.Key {
+			if &w.announced[0] == &w.commits[0] {
+				w.announced = slices.Clone(w.commits)
+			}
+			w.announced[i].Key = k
 		}
 	}
 	w.outcomes = make([]store.Outcome, len(w.commits))
@@ -59,12 +76,9 @@ func (w *commitWork) do(t *transaction) error {
 	return nil
 }
 
-// check reads the document and compares it with what was loaded.
-func (g *guarded) check(t *transaction, c *store.Commit) error {
-	in, err := t.collection(c.Key.Collection)
-	if err != nil {
-		return err
-	}
+// check reads the document, in a generation that is nil if there is none, and
+// compares it with what was loaded.
+func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
 	g.stale = true
 	if in != nil {
 		row, err := t.document(in, c.Key.ID)
@@ -72,7 +86,7 @@ func (g *guarded) check(t *transaction, c *store.Commit) error {
 			return err
 		}
 		if row != nil {
-			g.generation, g.document, g.head = in.serving, integer(row[0]), integer(row[1])
+			g.generation, g.document, g.head = in.id, integer(row[0]), integer(row[1])
 			g.stale = integer(row[5]) != c.Loaded || integer(row[6]) != c.Epoch || truth(row[3])
 			g.failed = truth(row[4])
 		}
@@ -87,8 +101,8 @@ func (g *guarded) check(t *transaction, c *store.Commit) error {
 	return nil
 }
 
-// write stores the result. The guard is in the statement that moves applied, so
-// that nothing before it has to be right.
+// write stores the result, unless its guard does not hold: first the guarded row,
+// then what depends on it.
 func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) {
 	if g.stale {
 		return store.Stale, nil
@@ -96,23 +110,48 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 	outcome, dirty, sincePosition, sinceTime := store.Done, int64(0), int64(0), int64(0)
 	var err error
 	if g.head > c.Applied {
-		if sincePosition, sinceTime, err = g.since(t, c.Applied+1); err != nil {
+		if sincePosition, sinceTime, err = g.left(t, c.Applied+1); err != nil {
 			return 0, err
 		}
 		outcome, dirty = store.StillDirty, 1
 	}
+	stored, err := g.guard(t, c, dirty, sincePosition, sinceTime)
+	if err != nil {
+		return 0, err
+	}
+	if !stored {
+		return store.Stale, nil
+	}
+	if c.Applied > c.Loaded {
+		if err := g.moved(t, c); err != nil {
+			return 0, err
+		}
+	}
+	switch f := c.Failure; {
+	case f != nil:
+		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, number(f.Park), f.Seq, cut(f.Error), cut(f.Stack), t.now, int64(f.Attempts))
+	case g.failed:
+		err = t.run.exec(dropFailure, g.generation, g.document)
+	}
+	return outcome, err
+}
+
+// guard moves the guarded row, and reports whether it was as it had been loaded. The
+// guard is in the statement that moves applied, so that nothing before it has to be
+// right.
+func (g *guarded) guard(t *transaction, c *store.Commit, dirty, sincePosition, sinceTime int64) (stored bool, err error) {
 	var attempts, notBefore, parked int64
 	f := c.Failure
 	if f != nil {
 		attempts, parked = int64(f.Attempts), number(f.Park)
 		if f.Delay > 0 {
-			notBefore = t.now + int64(f.Delay)
+			notBefore = t.now + int64(min(f.Delay, store.MaxDelay))
 		}
 	}
 	var changed, news driver.Value
 	if c.Applied > c.Loaded || parked == 1 {
 		if changed, err = t.change(); err != nil {
-			return 0, err
+			return false, err
 		}
 		if !c.History || parked == 1 {
 			news = changed
@@ -122,38 +161,27 @@ func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) 
 		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
 		changed, news)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	moved, err := t.run.one(changes)
+	row, err := t.run.one(changes)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	if integer(moved[0]) != 1 {
-		return store.Stale, nil
-	}
-	if c.Applied > c.Loaded {
-		if c.Deleted {
-			err = t.run.exec(dropView, g.generation, g.document)
-		} else {
-			err = t.run.exec(putView, g.generation, g.document, notNull(c.View))
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	switch {
-	case f != nil:
-		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, parked, f.Seq, cut(f.Error), cut(f.Stack), t.now, attempts)
-	case g.failed:
-		err = t.run.exec(dropFailure, g.generation, g.document)
-	}
-	return outcome, err
+	return integer(row[0]) == 1, nil
 }
 
-// since returns the place of an operation that the document has. If the file is
-// damaged and has it not, it is the place of the next one, or of the last: that
-// the document is dirty has to be recorded all the same.
-func (g *guarded) since(t *transaction, seq int64) (position, at int64, err error) {
+// moved writes what follows from a move of applied: the view.
+func (g *guarded) moved(t *transaction, c *store.Commit) error {
+	if c.Deleted {
+		return t.run.exec(dropView, g.generation, g.document)
+	}
+	return t.run.exec(putView, g.generation, g.document, notNull(c.View))
+}
+
+// left returns since when something is left to do, which begins with an operation that
+// the document has. If the file is damaged and has it not, it is the place of the next
+// one, or of the last: that the document is dirty has to be recorded all the same.
+func (g *guarded) left(t *transaction, seq int64) (position, at int64, err error) {
 	row, err := t.run.one(nextPlace, g.document, seq)
 	if err != nil {
 		return 0, 0, err

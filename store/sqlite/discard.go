@@ -14,6 +14,9 @@ func (s *Store) Discard(ctx context.Context, d store.Discard) error {
 	if err := store.CheckDiscard(&d); err != nil {
 		return err
 	}
+	if err := store.CheckBare(d.Key.Collection); err != nil {
+		return err
+	}
 	w := &discardWork{Discard: d}
 	err := s.submit(ctx, newRequest(w, true, 100+len(d.By)+len(d.Why)))
 	if err == nil && w.resumed {
@@ -55,14 +58,18 @@ func (w *discardWork) do(t *transaction) error {
 		return err
 	}
 	// A run that has read the operation before must not be stored.
-	if err := t.run.exec(bumpEpoch, in.serving, document); err != nil || !parked {
+	epoch, err := t.change()
+	if err != nil {
 		return err
 	}
-	failure, err := t.run.one(getFailure, in.serving, document)
+	if err := t.run.exec(setEpoch, in.served.id, document, epoch); err != nil || !parked {
+		return err
+	}
+	failure, err := t.run.one(getFailure, in.served.id, document)
 	if err != nil || failure == nil || integer(failure[0]) != w.Seq {
 		return err
 	}
-	w.resumed, err = t.resume(in, document)
+	w.resumed, err = t.resume(&in.served, document)
 	return err
 }
 
@@ -71,7 +78,7 @@ func (w *discardWork) find(t *transaction) (in *collection, document, applied in
 	if in, err = t.collection(w.Key.Collection); err != nil || in == nil {
 		return in, 0, 0, false, err
 	}
-	row, err := t.document(in, w.Key.ID)
+	row, err := t.document(&in.served, w.Key.ID)
 	if err != nil || row == nil {
 		return in, 0, 0, false, err
 	}

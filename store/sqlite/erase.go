@@ -97,6 +97,9 @@ func (w *eraseWork) do(t *transaction) error {
 // Drop implements [store.Eraser]. Ids of documents and collections are never
 // used by two at once: the row of one that is being erased stays to the end.
 func (s *Store) Drop(ctx context.Context, collection string) error {
+	if err := store.CheckBare(collection); err != nil {
+		return err
+	}
 	if err := s.submit(ctx, newRequest(&dropWork{collection}, true, 100)); err != nil {
 		return err
 	}
@@ -123,7 +126,11 @@ func (w *dropWork) do(t *transaction) error {
 	if err := t.run.exec(startDropping, in.id); err != nil {
 		return err
 	}
-	return t.run.exec(bumpMeta, metaDropped)
+	number, err := t.change()
+	if err != nil {
+		return err
+	}
+	return t.run.exec(setMeta, metaDropped, number)
 }
 
 // dropSliceWork erases a part of a collection that is being dropped.
@@ -144,6 +151,9 @@ func (w *dropSliceWork) do(t *transaction) error {
 			return err
 		}
 		if row == nil {
+			if err := t.run.exec(dropGenerations, collection); err != nil {
+				return err
+			}
 			return t.run.exec(dropCollection, collection)
 		}
 		document, name := integer(row[0]), text(row[1])

@@ -57,8 +57,8 @@ func (s *Store) beginChanges(ctx context.Context, after store.Cursor) (begin int
 func (s *Store) changesPage(ctx context.Context, st statement, collection string, begin, after int64) (page []store.Change, whole bool, err error) {
 	size := 0
 	err = s.read(ctx, func(c *conn) error {
-		generation, err := generation(c, collection)
-		if err != nil || generation == 0 {
+		in, err := find(c, collection)
+		if err != nil || in.id == 0 {
 			return err
 		}
 		return c.each(st, func(row []driver.Value) bool {
@@ -71,7 +71,7 @@ func (s *Store) changesPage(ctx context.Context, st statement, collection string
 			})
 			size += len(d.View)
 			return size <= pageBytes
-		}, generation, after, int64(pageRows))
+		}, in.id, after, int64(pageRows))
 	})
 	return page, len(page) < pageRows && size <= pageBytes, err
 }

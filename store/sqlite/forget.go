@@ -104,7 +104,7 @@ func (w *forgetWork) do(t *transaction) error {
 	if err != nil || in == nil {
 		return err
 	}
-	row, err := t.document(in, w.key.ID)
+	row, err := t.document(&in.served, w.key.ID)
 	if err != nil || row == nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (w *forgetWork) do(t *transaction) error {
 	if err := t.run.exec(startErasing, document, hex.EncodeToString(w.hash)); err != nil {
 		return err
 	}
-	return t.eraseRows(in.id, in.serving, document, w.key.ID)
+	return t.eraseRows(in.id, in.served.id, document, w.key.ID)
 }
 
 // eraseRows deletes what there is of a document beside its operations.

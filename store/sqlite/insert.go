@@ -61,7 +61,7 @@ func (p *plan) move(t *transaction, before int64) error {
 	if err := t.run.exec(moveHead, p.document, fresh, before+fresh); err != nil || p.dirty {
 		return err
 	}
-	return t.run.exec(markDirty, p.in.serving, p.document, before+1, t.now)
+	return t.run.exec(markDirty, p.in.served.id, p.document, before+1, t.now)
 }
 
 // make makes a document, and its collection if need be.
@@ -76,7 +76,7 @@ func (p *plan) make(t *transaction, k store.Key, before int64) (err error) {
 		}
 	}
 	fresh := int64(p.fresh)
-	if err := t.run.exec(newDocument, p.in.id, k.ID, fresh, before+fresh); err != nil {
+	if err := t.run.exec(newDocument, p.in.served.space, k.ID, fresh, before+fresh); err != nil {
 		return err
 	}
 	row, err := t.run.one(lastRow)
@@ -84,7 +84,7 @@ func (p *plan) make(t *transaction, k store.Key, before int64) (err error) {
 		return err
 	}
 	p.document = integer(row[0])
-	return t.run.exec(newProgress, p.in.serving, p.document, before+1, t.now, p.in.epoch)
+	return t.run.exec(newProgress, p.in.served.id, p.document, before+1, t.now, p.in.epoch)
 }
 
 // place numbers the entries that are no duplicates, and completes the duplicates

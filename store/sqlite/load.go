@@ -19,7 +19,8 @@ func (s *Store) Load(ctx context.Context, keys []store.Key, parts store.Parts) (
 	err := s.read(ctx, func(c *conn) error {
 		for i, k := range keys {
 			// One statement a document, so that its view and its guard are of one moment.
-			row, err := c.one(st, k.Collection, k.ID)
+			name, version, source := named(k.Collection)
+			row, err := c.one(st, name, version, source, k.ID)
 			if err != nil {
 				return err
 			}
@@ -46,18 +47,18 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if truth(row[5]) {
 		d.Since = store.Since{Position: store.Position(integer(row[6])), Time: moment(row[7])}
 	}
-	d.Deleted = truth(row[17])
+	d.Deleted, d.Version = truth(row[17]), int(integer(row[20]))
 	if truth(row[10]) {
 		d.Failure = &store.Failure{
 			Seq: integer(row[11]), Attempts: int(integer(row[9])),
 			Error: text(row[12]), Stack: text(row[13]), Park: truth(row[8]),
 			First: moment(row[15]), Last: moment(row[16]),
-			Delay: left(row[14], time.Now().UnixNano()),
+			Delay: store.WaitLeft(moment(row[14]), time.Now()),
 		}
 	}
 	if d.Applied > 0 {
-		d.View = blob(row[20])
-		row[20] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[21])
+		row[21] = nil // the row is kept, the view is the caller's
 	}
 }
 
@@ -121,6 +122,13 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		}
 		limit = int64(b.Operations - b.operations)
 	}
+	name, version, source := named(r.Key.Collection)
+	if version != 0 || source != "" {
+		// Its operations are those of the collection, if there is such a generation.
+		if in, err := find(c, r.Key.Collection); err != nil || in.id == 0 {
+			return err
+		}
+	}
 	return c.each(readOperations, func(row []driver.Value) bool {
 		op := asOperation(row)
 		size := int64(len(op.Body) + len(op.Meta))
@@ -132,5 +140,5 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		b.bytes += size
 		*to = append(*to, op)
 		return true
-	}, r.Key.Collection, r.Key.ID, r.From, last, limit)
+	}, name, r.Key.ID, r.From, last, limit)
 }

@@ -34,36 +34,36 @@ type resumeWork struct {
 func (w *resumeWork) do(t *transaction) error {
 	w.resumed = nil
 	for _, k := range w.keys {
-		in, err := t.collection(k.Collection)
+		g, err := t.generation(k.Collection)
 		if err != nil {
 			return err
 		}
-		if in == nil {
+		if g == nil {
 			continue
 		}
-		row, err := t.document(in, k.ID)
+		row, err := t.document(g, k.ID)
 		if err != nil {
 			return err
 		}
 		if row == nil {
 			continue
 		}
-		resumed, err := t.resume(in, integer(row[0]))
+		resumed, err := t.resume(g, integer(row[0]))
 		if err != nil {
 			return err
 		}
 		if resumed {
-			w.resumed = append(w.resumed, k)
+			w.resumed = append(w.resumed, g.announced(k))
 		}
 	}
 	return nil
 }
 
 // resume makes a document runnable if it is parked.
-func (t *transaction) resume(in *collection, document int64) (bool, error) {
-	row, err := t.run.one(resume, in.serving, document)
+func (t *transaction) resume(g *generation, document int64) (bool, error) {
+	row, err := t.run.one(resume, g.id, document)
 	if err != nil || row == nil {
 		return false, err
 	}
-	return true, t.run.exec(unparkFailure, in.serving, document)
+	return true, t.run.exec(unparkFailure, g.id, document)
 }

@@ -9,6 +9,9 @@ import (
 
 // Pause implements [store.Pauser].
 func (s *Store) Pause(ctx context.Context, collection string, paused bool) error {
+	if err := store.CheckBare(collection); err != nil {
+		return err
+	}
 	return s.submit(ctx, newRequest(&pauseWork{collection, paused}, true, 100))
 }
 

@@ -35,6 +35,9 @@ func (w *registerWork) do(t *transaction) error {
 	switch in.version {
 	case 0:
 		in.version = int64(w.version)
+		if err := t.run.exec(setGenerationVersion, in.served.id, in.version); err != nil {
+			return err
+		}
 		return t.run.exec(setVersion, in.id, in.version)
 	case int64(w.version):
 		t.touch = true // it may be visible and not synced
@@ -56,14 +59,4 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 		return nil, err
 	}
 	return all, nil
-}
-
-// generation returns which generation of a collection's views is read; 0 if
-// there is no such collection.
-func generation(c *conn, name string) (int64, error) {
-	row, err := c.one(getCollection, name)
-	if row == nil {
-		return 0, err
-	}
-	return integer(row[2]), nil
 }

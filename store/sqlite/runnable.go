@@ -51,13 +51,14 @@ func (s *Store) Runnable(ctx context.Context, collections []string) iter.Seq2[st
 	}
 }
 
-// runnables are the runnable documents of one collection, in order of since. No
-// two documents share a since, as no two operations share a position.
+// runnables are the runnable documents of one collection, in order of since and, as
+// documents may share one, of their rows.
 type runnables struct {
-	name  string
-	page  []store.Runnable
-	after store.Position // of the last one read
-	end   bool
+	name string
+	page []store.Runnable
+	// after and document are the since and the row of the last one read.
+	after, document int64
+	end             bool
 }
 
 // fill reads a page if there is none.
@@ -68,29 +69,27 @@ func (s *Store) fill(ctx context.Context, src *runnables) error {
 	src.page = src.page[:0]
 	return s.read(ctx, func(c *conn) error {
 		src.page = make([]store.Runnable, 0, pageRows)
-		row, err := c.one(getCollection, src.name)
-		if err != nil || row == nil || truth(row[4]) {
-			src.end = true // there is none, or it is paused
+		in, err := find(c, src.name)
+		if err != nil || in.id == 0 || in.paused {
+			src.end = true
 			return err
 		}
-		generation := integer(row[2])
-		now := time.Now().UnixNano()
+		now := time.Now()
 		err = c.each(runnablePage, func(row []driver.Value) bool {
-			r := asRunnable(src.name, row, now)
-			src.after = r.Since.Position
-			src.page = append(src.page, r)
+			src.after, src.document = integer(row[1]), integer(row[4])
+			src.page = append(src.page, asRunnable(src.name, row, now))
 			return true
-		}, generation, int64(src.after), int64(pageRows), int64(0))
+		}, in.id, src.after, int64(pageRows), int64(0), src.document)
 		src.end = len(src.page) < pageRows
 		return err
 	})
 }
 
 // asRunnable reads a row of runnablePage.
-func asRunnable(collection string, row []driver.Value, now int64) store.Runnable {
+func asRunnable(collection string, row []driver.Value, now time.Time) store.Runnable {
 	return store.Runnable{
 		Key:   store.Key{Collection: collection, ID: text(row[0])},
 		Since: store.Since{Position: store.Position(integer(row[1])), Time: moment(row[2])},
-		Wait:  left(row[3], now),
+		Wait:  store.WaitLeft(moment(row[3]), now),
 	}
 }

@@ -2,7 +2,7 @@ package sqlite
 
 // schema has the migrations: element i leads from version i to version i+1. A
 // released one never changes.
-var schema = []string{schemaVersion1, schemaVersion2}
+var schema = []string{schemaVersion1, schemaVersion2, schemaVersion3}
 
 // schemaVersion1 is the first schema.
 //
@@ -145,6 +145,93 @@ UPDATE refold_meta SET value = (SELECT coalesce(max(changed), 0) FROM refold_pro
 INSERT INTO refold_meta (key, value) SELECT 'salt', value FROM refold_meta WHERE key = 'incarnation';
 `
 
+// schemaVersion3 adds what leases, generations and derived collections are made of.
+//
+// A generation has a row of its own beside its collection, which goes with the
+// collection's. Documents may share a since from here on, because those of a derived
+// collection take over that of a source; so the index of the runnable ones has the
+// document behind it. Epochs are numbers of changes from here on, and all earlier
+// ones are below.
+const schemaVersion3 = `
+ALTER TABLE refold_progress ADD COLUMN leased_at    INTEGER NOT NULL DEFAULT 0; -- when owner took it
+ALTER TABLE refold_progress ADD COLUMN leased_until INTEGER NOT NULL DEFAULT 0; -- owner is NULL if nobody has it
+DROP INDEX refold_runnable;
+CREATE INDEX refold_runnable ON refold_progress (generation, parked, since_position, document, not_before) WHERE dirty = 1;
+
+ALTER TABLE refold_collections ADD COLUMN kept       INTEGER;                    -- the generation served before, if it lives
+ALTER TABLE refold_collections ADD COLUMN derived    INTEGER NOT NULL DEFAULT 0; -- 1 if it is made from others
+ALTER TABLE refold_collections ADD COLUMN dependents INTEGER NOT NULL DEFAULT 0; -- how many living mappings read it
+ALTER TABLE refold_collections ADD COLUMN switched   INTEGER NOT NULL DEFAULT 0; -- number of the change at which serving began
+ALTER TABLE refold_collections ADD COLUMN closing    INTEGER NOT NULL DEFAULT 0; -- until when what is served is not run
+
+CREATE TABLE refold_generations (
+	id         INTEGER PRIMARY KEY, -- as in refold_progress
+	collection INTEGER NOT NULL,
+	version    INTEGER NOT NULL,
+	source     INTEGER NOT NULL DEFAULT 0, -- of a mapping: the collection that it reads
+	feeds      INTEGER NOT NULL DEFAULT 0, -- of a mapping: the generation that it feeds
+	input      INTEGER NOT NULL DEFAULT 0, -- of a mapping: its number among the sources
+	space      INTEGER NOT NULL,           -- refold_documents.collection of its documents: collection, or -id if derived or a mapping
+	state      INTEGER NOT NULL,           -- see stateServing
+	epoch      INTEGER NOT NULL,           -- of new rows
+	scanned    INTEGER NOT NULL DEFAULT 0, -- the scan has made rows for the documents up to this one
+	until      INTEGER NOT NULL DEFAULT 0, -- and ends here
+	mark       INTEGER NOT NULL DEFAULT 0, -- end of the log when the scan began
+	made       INTEGER NOT NULL DEFAULT 0, -- rows made by the scan
+	started    INTEGER NOT NULL DEFAULT 0, -- when the scan began
+	retire     INTEGER NOT NULL DEFAULT 0  -- of a kept one: not before
+) STRICT;
+CREATE UNIQUE INDEX refold_generation_names ON refold_generations (collection, version, source) WHERE state < 5;
+CREATE INDEX refold_dropping   ON refold_generations (id) WHERE state = 5;
+CREATE INDEX refold_dependents ON refold_generations (source) WHERE source > 0;
+INSERT INTO refold_generations (id, collection, version, space, state, epoch)
+	SELECT serving, id, version, id, 2, epoch FROM refold_collections;
+
+ALTER TABLE refold_documents ADD COLUMN contributions INTEGER NOT NULL DEFAULT 0; -- how many a derived document has
+CREATE TABLE refold_deltas ( -- the operations of derived documents and mappings; gone when they are applied
+	document INTEGER NOT NULL,
+	seq      INTEGER NOT NULL,
+	position INTEGER NOT NULL, -- since, of the source's row
+	at       INTEGER NOT NULL,
+	body     BLOB NOT NULL,
+	marks    INTEGER,          -- markHistory, of the source too
+	PRIMARY KEY (document, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE refold_contributions (
+	document INTEGER NOT NULL, -- the derived one
+	input    INTEGER NOT NULL,
+	source   TEXT NOT NULL,    -- id of the source document: the order of the reduce
+	mapping  INTEGER NOT NULL, -- document of the mapping
+	key      TEXT NOT NULL,    -- id of the derived document
+	body     BLOB NOT NULL,
+	PRIMARY KEY (document, input, source)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX refold_contributors ON refold_contributions (mapping, key);
+CREATE TABLE refold_edges ( -- what a derived document read when its view was made
+	document   INTEGER NOT NULL,
+	collection INTEGER NOT NULL, -- of the source, which need not exist
+	name       TEXT NOT NULL,
+	version    INTEGER NOT NULL, -- refold_progress.changed of the source then, 0 if it had no view
+	generation INTEGER NOT NULL, -- of document
+	PRIMARY KEY (document, collection, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX refold_readers ON refold_edges (collection, name, generation, document);
+CREATE TABLE refold_fanouts ( -- of a mapping whose effects take more than one transaction
+	document INTEGER PRIMARY KEY,
+	round    INTEGER NOT NULL,
+	phase    INTEGER NOT NULL,
+	after    TEXT NOT NULL
+) STRICT;
+
+UPDATE refold_meta SET value = max(value, ((SELECT value FROM refold_meta WHERE key = 'dropped') + 1) << 32)
+	WHERE key IN ('change', 'ceiling') -- not in a new file
+	AND (EXISTS (SELECT 1 FROM refold_collections) OR (SELECT value FROM refold_meta WHERE key = 'dropped') > 0);
+UPDATE refold_meta SET value = value << 32 WHERE key = 'dropped';
+`
+
+// The states of a generation. A state of 5 takes its name away.
+const stateServing = 2
+
 // The marks of an operation. NULL is none.
 const (
 	markDiscarded = 1 // folds pass over it
@@ -160,8 +247,8 @@ const (
 	metaOpened      = "opened"      // how often the store was opened
 	metaSynced      = "synced"      // bumped to have something to sync, see group
 	metaClaimed     = "claimed"     // 1 from a claim until its release
-	metaDropped     = "dropped"     // how many collections were dropped
-	metaChange      = "change"      // the number of the last change of a view
+	metaDropped     = "dropped"     // the number of the change at which a collection was last dropped
+	metaChange      = "change"      // the number of the last change: of a view, or of an epoch
 	metaCeiling     = "ceiling"     // up to which numbers of changes may have been seen; never moved without a sync
 	metaSalt        = "salt"        // of the hashes of what was forgotten
 )

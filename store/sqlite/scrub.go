@@ -35,6 +35,10 @@ var rewrite = func() (all string) {
 		{"refold_views", "generation, document"},
 		{"refold_failures", "generation, document"},
 		{"refold_discards", "collection, name, seq"},
+		{"refold_deltas", "document, seq"},
+		{"refold_contributions", "document, input, source"},
+		{"refold_edges", "document, collection, name"},
+		{"refold_fanouts", "document"},
 	} {
 		all += fmt.Sprintf(`CREATE TEMP TABLE refold_copy AS SELECT * FROM main.%[1]s;
 			DELETE FROM main.%[1]s;

@@ -24,6 +24,9 @@ const (
 	getCollection
 	newCollection
 	setVersion
+	setGenerationVersion
+	newGeneration
+	getGeneration
 	allCollections
 	pause
 	getDocument
@@ -63,7 +66,7 @@ const (
 	parkedPage
 	discard
 	putDiscard
-	bumpEpoch
+	setEpoch
 	discardsPage
 	resolveDocument
 	anyForgotten
@@ -80,6 +83,7 @@ const (
 	nextDocument
 	startDropping
 	getDropping
+	dropGenerations
 	dropCollection
 	statementCount
 )
@@ -105,8 +109,13 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	getCollection: {"reading a collection", `
 		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `) FROM refold_collections WHERE name = ?1`},
-	newCollection: {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
-	setVersion:    {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
+	newCollection:        {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
+	setVersion:           {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
+	setGenerationVersion: {"registering a collection", `UPDATE refold_generations SET version = ?2 WHERE id = ?1`},
+	newGeneration: {"making a collection", `
+		INSERT INTO refold_generations (id, collection, version, space, state, epoch) VALUES (?1, ?2, ?3, ?2, ?4, ?5)`},
+	getGeneration: {"reading a generation", `
+		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
 		SELECT name, version, paused FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
@@ -168,10 +177,10 @@ var statements = [statementCount]struct{ what, sql string }{
 			WHERE c.name = +?1 AND d.name = +?2)
 		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
 	runnablePage: {"reading runnable documents", `
-		SELECT d.name, p.since_position, p.since_time, p.not_before
+		SELECT d.name, p.since_position, p.since_time, p.not_before, p.document
 		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
-		WHERE p.generation = +?1 AND p.parked = +?4 AND p.since_position > +?2 AND p.dirty = 1
-		ORDER BY p.since_position LIMIT +?3`},
+		WHERE p.generation = +?1 AND p.parked = +?4 AND (p.since_position, p.document) > (+?2, +?5) AND p.dirty = 1
+		ORDER BY p.since_position, p.document LIMIT +?3`},
 	logStart: {"reading the log", `SELECT coalesce(max(position), 0) FROM refold_log WHERE position <= +?1`},
 	logPage: {"reading the log", `
 		SELECT o.seq, o.position, o.id, o.kind, coalesce(o.time, o.at), o.meta, o.body, o.marks, c.name, d.name
@@ -184,20 +193,21 @@ var statements = [statementCount]struct{ what, sql string }{
 	changesPlain: {"reading changes", selectDocument + `NULL` + fromChanges + whereChanged},
 	changesViews: {"reading changes", selectDocument + `v.body` + fromChanges + joinViews + whereChanged},
 	countDirty: {"counting dirty documents", `
-		SELECT count(*), coalesce(sum(not_before > ?2), 0) FROM refold_progress INDEXED BY refold_runnable
+		SELECT count(*), coalesce(sum(not_before > ?2 AND not_before <= ?3), 0) FROM refold_progress INDEXED BY refold_runnable
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
 	countParked: {"counting parked documents", `SELECT count(*) FROM refold_failures INDEXED BY refold_parked WHERE generation = +?1 AND parked = 1`},
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, NULL
-		FROM refold_failures f
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, NULL
+		FROM refold_generations g
+		CROSS JOIN refold_failures f ON f.generation = g.id
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
 		JOIN refold_documents d ON d.id = f.document
-		WHERE f.generation = +?1 AND f.parked = 1 AND f.name > +?2
+		WHERE g.id = +?1 AND f.parked = 1 AND f.name > +?2
 		ORDER BY f.name LIMIT +?3`},
 	discard:    {"discarding an operation", `UPDATE refold_operations SET marks = coalesce(marks, 0) | 1 WHERE document = ?1 AND seq = ?2`},
 	putDiscard: {"recording a discard", `INSERT INTO refold_discards (collection, name, seq, who, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
-	bumpEpoch:  {"discarding an operation", `UPDATE refold_progress SET epoch = epoch + 1 WHERE generation = ?1 AND document = ?2`},
+	setEpoch:   {"discarding an operation", `UPDATE refold_progress SET epoch = ?3 WHERE generation = ?1 AND document = ?2`},
 	discardsPage: {"reading discards", `
 		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
 		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
@@ -214,37 +224,47 @@ var statements = [statementCount]struct{ what, sql string }{
 		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
 	dropLog: {"erasing a document", `
 		DELETE FROM refold_log WHERE position IN (SELECT position FROM refold_operations WHERE document = ?1 AND seq <= +?2)`},
-	dropOperations: {"erasing a document", `DELETE FROM refold_operations WHERE document = ?1 AND seq <= +?2`},
-	dropProgress:   {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
-	dropDiscards:   {"erasing a document", `DELETE FROM refold_discards WHERE collection = ?1 AND name = ?2`},
-	dropDocument:   {"erasing a document", `DELETE FROM refold_documents WHERE id = ?1`},
-	nextDocument:   {"dropping a collection", `SELECT id, name FROM refold_documents WHERE collection = +?1 ORDER BY name LIMIT 1`},
-	startDropping:  {"dropping a collection", `UPDATE refold_collections SET name = NULL WHERE id = ?1`},
-	getDropping:    {"dropping a collection", `SELECT id, serving FROM refold_collections WHERE name IS NULL LIMIT 1`},
-	dropCollection: {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
+	dropOperations:  {"erasing a document", `DELETE FROM refold_operations WHERE document = ?1 AND seq <= +?2`},
+	dropProgress:    {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
+	dropDiscards:    {"erasing a document", `DELETE FROM refold_discards WHERE collection = ?1 AND name = ?2`},
+	dropDocument:    {"erasing a document", `DELETE FROM refold_documents WHERE id = ?1`},
+	nextDocument:    {"dropping a collection", `SELECT id, name FROM refold_documents WHERE collection = +?1 ORDER BY name LIMIT 1`},
+	startDropping:   {"dropping a collection", `UPDATE refold_collections SET name = NULL WHERE id = ?1`},
+	getDropping:     {"dropping a collection", `SELECT id, serving FROM refold_collections WHERE name IS NULL LIMIT 1`},
+	dropGenerations: {"dropping a collection", `DELETE FROM refold_generations WHERE collection = ?1 AND state < 5`},
+	dropCollection:  {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
 }
 
 // selectForgotten returns a row if anything was forgotten.
 const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER BY hash LIMIT 1`
 
-// The columns of a document, in the order that scanDocument reads them.
+// fromCollection finds a generation by what named returns, as its first three
+// parameters. What is served is one step; the search is for other names only.
+const fromCollection = `
+		FROM refold_collections c
+		JOIN refold_generations g ON g.id = iif(+?2 = 0 AND +?3 = '', c.serving, (
+			SELECT x.id FROM refold_generations x
+			WHERE x.collection = c.id AND x.version = iif(+?2 = 0, c.version, +?2) AND x.state < 5
+			AND x.source = iif(+?3 = '', 0, (SELECT s.id FROM refold_collections s WHERE s.name = +?3))))`
+
+// The columns of a document, in the order that fillDocument reads them.
 const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, `
-	fromDocument = `
-		FROM refold_collections c
-		JOIN refold_documents d ON d.collection = c.id
-		JOIN refold_progress p ON p.generation = c.serving AND p.document = d.id
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, `
+	fromDocument = fromCollection + `
+		JOIN refold_documents d ON d.collection = g.space
+		JOIN refold_progress p ON p.generation = g.id AND p.document = d.id
 		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
 	fromChanges = `
-		FROM refold_progress p INDEXED BY refold_changes
+		FROM refold_generations g
+		CROSS JOIN refold_progress p INDEXED BY refold_changes ON p.generation = g.id
 		CROSS JOIN refold_documents d ON d.id = p.document
 		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
 	joinViews = `
 		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = d.id`
-	whereName    = ` WHERE c.name = +?1 AND d.name = +?2`
+	whereName    = ` WHERE c.name = +?1 AND d.name = +?4`
 	whereChanged = `
-		WHERE p.generation = +?1 AND p.changed > +?2 AND p.changed > 0 ORDER BY p.changed LIMIT +?3`
-	whereAfter = ` WHERE c.name = +?1 AND d.name > +?2 ORDER BY d.name LIMIT +?3`
+		WHERE g.id = +?1 AND p.changed > +?2 AND p.changed > 0 ORDER BY p.changed LIMIT +?3`
+	whereAfter = ` WHERE c.name = +?1 AND d.name > +?4 ORDER BY d.name LIMIT +?5`
 )

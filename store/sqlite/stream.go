@@ -21,8 +21,9 @@ func (s *Store) Scan(ctx context.Context, collection, after string, parts store.
 	if parts == store.WithViews {
 		st = scanViews
 	}
+	name, version, source := named(collection)
 	return s.documents(ctx, collection, after, func(c *conn, _ int64, after string, row func([]driver.Value) bool) error {
-		return c.each(st, row, collection, after, int64(pageRows))
+		return c.each(st, row, name, version, source, after, int64(pageRows))
 	})
 }
 
@@ -38,11 +39,11 @@ func (s *Store) documents(
 			var docs []store.Document
 			size := 0
 			err := s.read(ctx, func(c *conn) error {
-				generation, err := generation(c, collection)
-				if err != nil || generation == 0 {
+				in, err := find(c, collection)
+				if err != nil || in.id == 0 {
 					return err
 				}
-				return page(c, generation, after, func(row []driver.Value) bool {
+				return page(c, in.id, after, func(row []driver.Value) bool {
 					d := store.Document{Key: store.Key{Collection: collection, ID: text(row[0])}}
 					fillDocument(&d, row)
 					docs = append(docs, d)

@@ -34,8 +34,9 @@ func newTransaction(run runner, of store.Incarnation, salt uint64, now time.Time
 
 // collection is a row of refold_collections.
 type collection struct {
-	id, version, serving int64
-	epoch                int64 // of new documents
+	id, version int64
+	epoch       int64 // of new documents
+	served      generation
 }
 
 // collection returns the collection, nil if there is none.
@@ -53,14 +54,11 @@ func (t *transaction) collection(name string) (*collection, error) {
 			t.forgets = forgotSome
 		}
 	}
+	id := integer(row[0])
 	return t.remember(name, &collection{
-		id: integer(row[0]), version: integer(row[1]), serving: integer(row[2]), epoch: integer(row[3]),
+		id: id, version: integer(row[1]), epoch: integer(row[3]),
+		served: generation{id: integer(row[2]), space: id, served: true},
 	}), nil
-}
-
-// document returns the row of getDocument, nil if there is none.
-func (t *transaction) document(in *collection, name string) ([]driver.Value, error) {
-	return t.run.one(getDocument, in.serving, in.id, name)
 }
 
 // makeCollection makes the collection, with a generation of its own.
@@ -69,15 +67,20 @@ func (t *transaction) makeCollection(name string, version int64) (*collection, e
 	if err != nil {
 		return nil, err
 	}
-	c := &collection{version: version, serving: integer(row[0])}
+	c := &collection{version: version, served: generation{id: integer(row[0]), served: true}}
 	if row, err = t.run.one(getMeta, metaDropped); err != nil {
 		return nil, err
 	}
-	c.epoch = integer(row[0]) << 32
-	if row, err = t.run.one(newCollection, name, version, c.serving, c.epoch); err != nil {
+	// Not a number of its own: an append must give none, see change.
+	c.epoch = integer(row[0])
+	if row, err = t.run.one(newCollection, name, version, c.served.id, c.epoch); err != nil {
 		return nil, err
 	}
 	c.id = integer(row[0])
+	c.served.space = c.id
+	if err := t.run.exec(newGeneration, c.served.id, c.id, version, int64(stateServing), c.epoch); err != nil {
+		return nil, err
+	}
 	return t.remember(name, c), nil
 }
 

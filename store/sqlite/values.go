@@ -63,8 +63,3 @@ func number(b bool) int64 {
 
 // moment reads nanoseconds since 1970.
 func moment(v driver.Value) time.Time { return time.Unix(0, integer(v)).UTC() }
-
-// left is how long it is from now until a moment, 0 if that has passed.
-func left(until driver.Value, now int64) time.Duration {
-	return max(0, time.Duration(integer(until)-now))
-}

@@ -221,3 +221,38 @@ func (s shortMemory) Append(ctx context.Context, appends []store.Append) (store.
 	}
 	return s.Store.Append(ctx, appends)
 }
+
+// anyVersion takes every version for the one that is served.
+type anyVersion struct{ *memory.Store }
+
+func (s anyVersion) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
+	documents, err := s.Store.Load(ctx, keys, parts)
+	for i := range documents {
+		if name, perr := store.ParseCollection(keys[i].Collection); perr == nil && documents[i].Head == 0 {
+			served, serr := s.Store.Load(ctx, []store.Key{{Collection: name.Name, ID: keys[i].ID}}, parts)
+			if serr != nil {
+				return nil, serr
+			}
+			documents[i] = served[0]
+			documents[i].Key = keys[i]
+		}
+	}
+	return documents, err
+}
+
+// sinceSkips returns no two runnable documents with the same since.
+type sinceSkips struct{ *memory.Store }
+
+func (s sinceSkips) Runnable(ctx context.Context, collections []string) iter.Seq2[store.Runnable, error] {
+	return func(yield func(store.Runnable, error) bool) {
+		last := store.Position(0)
+		for r, err := range s.Store.Runnable(ctx, collections) {
+			if err == nil && r.Since.Position == last {
+				continue
+			}
+			if last = r.Since.Position; !yield(r, err) {
+				return
+			}
+		}
+	}
+}

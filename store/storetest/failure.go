@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -94,6 +95,22 @@ var failureChecks = []check{
 			}
 			if left := f.load(key("b")).Failure.Delay; left != 0 {
 				f.Errorf("after a delay of %s, b was loaded with %s", none, left)
+			}
+		}
+	}},
+	{"a delay is a day at the most", func(f *fixture) {
+		f.append(key("a"), "1")
+		for _, delay := range []time.Duration{store.MaxDelay, store.MaxDelay + 1, 1000 * time.Hour, math.MaxInt64} {
+			failure := &store.Failure{Seq: 1, Attempts: 1, Error: "e", Delay: delay}
+			f.mustCommit(store.StillDirty, store.Commit{Key: key("a"), Failure: failure})
+			r, left := f.runnable(), f.load(key("a")).Failure.Delay
+			for _, wait := range []time.Duration{r[0].Wait, left} {
+				if wait > store.MaxDelay || wait < store.MaxDelay-time.Minute {
+					f.Errorf("after a delay of %s, %s is left, want a day", delay, wait)
+				}
+			}
+			if n := mustCount(f, "notes"); n.Waiting != 1 || n.Oldest.Wait > store.MaxDelay {
+				f.Errorf("after a delay of %s, counts are %+v", delay, n)
 			}
 		}
 	}},

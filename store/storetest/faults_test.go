@@ -27,6 +27,8 @@ var faults = map[string]struct {
 	"newest first":       {"runnable", func() store.Backend { return newestFirst{memory.New(nil)} }},
 	"first page only":    {"runnable", func() store.Backend { return firstPage{memory.New(nil)} }},
 	"budget for each":    {"operations", func() store.Backend { return budgetForEach{memory.New(nil)} }},
+	"any version":        {"names", func() store.Backend { return anyVersion{memory.New(nil)} }},
+	"since skips":        {"names", func() store.Backend { return sinceSkips{memory.New(nil)} }},
 	"seq too high":       {"resolver", func() store.Backend { return highSeq{memory.New(nil)} }},
 	"claim for everyone": {"claimer", func() store.Backend { return freeClaim{memory.New(nil)} }},
 	"view of a deleted":  {"deleted", func() store.Backend { return keptView{memory.New(nil)} }},

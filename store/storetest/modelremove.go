@@ -104,7 +104,7 @@ func (m *modelRun) remove(r *rapid.T) {
 }
 
 // learnEpochs asks the store for the epochs of documents: they mean nothing but
-// that another one is another.
+// that another one is another, and that they grow.
 func (m *modelRun) learnEpochs(r *rapid.T, keys []store.Key) {
 	documents, err := m.b.Load(background, keys, store.WithoutViews)
 	if err != nil {
@@ -113,6 +113,9 @@ func (m *modelRun) learnEpochs(r *rapid.T, keys []store.Key) {
 	for _, d := range documents {
 		c := m.committed[d.Key]
 		if len(c.epochs) == 0 || c.epochs[len(c.epochs)-1] != d.Epoch {
+			if d.Head > 0 && len(c.epochs) > 0 && d.Epoch < slices.Max(c.epochs) {
+				r.Fatalf("%s had the epochs %v and now %d", d.Key, c.epochs, d.Epoch)
+			}
 			c.epochs = append(c.epochs, d.Epoch)
 			m.committed[d.Key] = c
 		}

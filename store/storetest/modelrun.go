@@ -219,10 +219,7 @@ func (m *modelRun) compare(r *rapid.T) {
 			waiting = append(waiting, store.Runnable{Key: k, Since: d.Since})
 		}
 	}
-	slices.SortFunc(waiting, func(a, b store.Runnable) int { return cmp.Compare(a.Since.Position, b.Since.Position) })
-	for _, w := range waiting {
-		runnable = append(runnable, w.Key.String())
-	}
+	runnable = inOrder(waiting)
 
 	var gotRunnable, gotParked []string
 	for _, name := range []string{"notes", "tasks"} {
@@ -233,9 +230,11 @@ func (m *modelRun) compare(r *rapid.T) {
 			gotParked = append(gotParked, d.Key.String())
 		}
 	}
-	for _, w := range collect(r, m.b.Runnable(background, []string{"tasks", "notes"})) {
-		gotRunnable = append(gotRunnable, w.Key.String())
+	waiting = collect(r, m.b.Runnable(background, []string{"tasks", "notes"}))
+	if !slices.IsSortedFunc(waiting, bySince) {
+		r.Fatalf("runnable are %v, which is not in order of since", waiting)
 	}
+	gotRunnable = inOrder(waiting)
 	if !slices.Equal(got, want) {
 		r.Fatalf("the documents are\n%q, want\n%q", got, want)
 	}
@@ -246,6 +245,21 @@ func (m *modelRun) compare(r *rapid.T) {
 	for _, name := range []string{"notes", "tasks"} {
 		m.compareChanges(r, name, placedCursor{})
 	}
+}
+
+func bySince(a, b store.Runnable) int { return cmp.Compare(a.Since.Position, b.Since.Position) }
+
+// inOrder returns the keys in order of since, and those that share one in their own.
+func inOrder(all []store.Runnable) []string {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b store.Runnable) int {
+		return cmp.Or(bySince(a, b), cmp.Compare(a.Key.String(), b.Key.String()))
+	})
+	keys := make([]string, len(all))
+	for i, r := range all {
+		keys[i] = r.Key.String()
+	}
+	return keys
 }
 
 // describeModel leaves out what the model does not know: times, the epoch, and the record

@@ -67,6 +67,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"runnable", runnableChecks},
 		{"scan", scanChecks},
 		{"registrar", registrarChecks},
+		{"names", nameChecks},
 		{"resolver", resolverChecks},
 		{"log", slices.Concat(logChecks, logFollowChecks)},
 		{"feed", slices.Concat(feedChecks, followChecks)},

@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+
+	"github.com/refold-go/refold/store"
+)
+
+// generation is a row of refold_generations.
+type generation struct {
+	id, space int64
+	served    bool // whether its collection shows it
+}
+
+// named returns what the statements with fromCollection look for: the collection, 0
+// for the version that is served, and the source of a mapping. A text that is no
+// name gives one that nothing has.
+func named(collection string) (name string, version int64, source string) {
+	n, err := store.ParseCollection(collection)
+	if err != nil {
+		return "", 0, ""
+	}
+	return n.Name, int64(n.Version), n.Source
+}
+
+// generation returns the generation that a name means, nil if there is none. The one
+// that is served is known with its collection.
+func (t *transaction) generation(name string) (*generation, error) {
+	if store.CheckBare(name) == nil {
+		in, err := t.collection(name)
+		if in == nil {
+			return nil, err
+		}
+		return &in.served, nil
+	}
+	collection, version, source := named(name)
+	row, err := t.run.one(getGeneration, collection, version, source)
+	if row == nil {
+		return nil, err
+	}
+	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3])}, nil
+}
+
+// announced is the key by which a document of the generation is announced.
+func (g *generation) announced(k store.Key) store.Key {
+	if g.served {
+		k.Collection, _, _ = named(k.Collection)
+	}
+	return k
+}
+
+// found is a generation as a reader finds it.
+type found struct {
+	id     int64
+	paused bool
+}
+
+// find returns the generation that a name means; id is 0 if there is none.
+func find(c *conn, collection string) (found, error) {
+	name, version, source := named(collection)
+	row, err := c.one(getGeneration, name, version, source)
+	if row == nil {
+		return found{}, err
+	}
+	return found{id: integer(row[0]), paused: truth(row[4])}, nil
+}
+
+// document returns the row of getDocument, nil if there is none.
+func (t *transaction) document(g *generation, name string) ([]driver.Value, error) {
+	return t.run.one(getDocument, g.id, g.space, name)
+}
