@@ -74,6 +74,9 @@ func (h *many) Resolve(ctx context.Context, token store.Token, keys []store.Key)
 		}
 		seqs := make([]int64, len(keys))
 		for i, k := range keys {
+			if store.CheckBare(k.Collection) != nil {
+				continue
+			}
 			for op, err := range store.ReadOperations(ctx, h.cluster.shared, k, 1) {
 				if err != nil {
 					return nil, err
