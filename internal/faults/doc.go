@@ -4,8 +4,9 @@
 // that is cut. Each ends with everything acknowledged in the store once, nothing
 // refused in it, and all views equal to their folds.
 //
-// The environment says how much is tried:
+// By itself a part is tried, in about a minute. The environment says how much:
 //
+//	REFOLD_FAULTS=all    what is due before a change lands, some minutes
 //	REFOLD_FAULT_STRIDE  fail every n-th call and allocation; 1 is all of them
 //	REFOLD_CUTS          how often the power of a file system is cut
 //	REFOLD_FLIPS         how many bits are flipped, one at a time

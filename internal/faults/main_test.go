@@ -33,6 +33,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// brief reports whether less is tried: in short tests, and with the race detector,
-// which makes them several times as slow.
-func brief() bool { return testing.Short() || raced }
+// brief reports whether less is tried: unless REFOLD_FAULTS is all, and with the race
+// detector, which makes it several times as slow.
+func brief() bool { return testing.Short() || raced || os.Getenv("REFOLD_FAULTS") != "all" }
