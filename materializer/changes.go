@@ -15,10 +15,11 @@ type Changed[S any] struct {
 	View[S]
 	// Cursor is the place of the change. Changes after it goes on from here.
 	Cursor Cursor
-	// History tells that everything which came into the view since the stream returned
-	// the document last, or else since the cursor that it began with, was appended as
-	// history; see [Change.AsHistory]. It is old news: who sends notifications sends
-	// none.
+	// History tells that everything which came into the view since this follower was
+	// given the document was appended as history; see [Change.AsHistory]. It is old news:
+	// who sends notifications sends none. In a backlog it may be false although that is
+	// so; it is never true of what is new to the follower, if that goes on from the
+	// cursors that it was given.
 	History bool
 }
 

@@ -9,7 +9,9 @@ import (
 // Cursor is a place in the feed of changes of one store that a follower can carry:
 // "what changed after this". It is no [Token], because views are made in another
 // order than operations are appended. It is comparable; its text form is URL-safe.
-// The zero value is before everything, of any store.
+// The zero value is before everything, of any store. Two cursors can be at the same
+// place without being ==, if one comes from the middle of a loop: see
+// [Cursor.Before].
 //
 // A cursor may have a minor number: then it is on the way to the change with its
 // number. No store gives one out yet.
@@ -17,6 +19,9 @@ type Cursor struct {
 	incarnation Incarnation
 	number      int64
 	minor       int64 // less than number; 0 is none, which is the greatest
+	// open is how far the place up to which everything was returned is behind number;
+	// 0 at the end of a loop.
+	open int64
 }
 
 // NewCursor is for backends: the place of the change with a number, which is 1 or
@@ -27,6 +32,19 @@ func NewCursor(of Incarnation, number int64) Cursor {
 	}
 	return Cursor{incarnation: of, number: number}
 }
+
+// Behind is for backends: the cursor in the middle of a loop that has returned
+// everything up to the change complete, and not yet everything up to its own.
+func (c Cursor) Behind(complete int64) Cursor {
+	if !c.IsZero() {
+		c.open = max(c.number-max(complete, 0), 0)
+	}
+	return c
+}
+
+// Complete is for backends: the number of the change up to which whoever has the
+// cursor was given everything. It is that of the cursor, or less.
+func (c Cursor) Complete() int64 { return c.number - c.open }
 
 // Number is for backends: it returns the number of the change that the cursor is
 // at, for the store that it belongs to; 0 for the zero cursor. last is the greatest
@@ -58,9 +76,9 @@ func (c Cursor) Before(d Cursor) bool {
 	return c.number < d.number && (c.IsZero() || c.incarnation == d.incarnation)
 }
 
-// String returns the text form, <incarnation>:c<number> or
-// <incarnation>:c<number>.<minor>, or the empty string for the zero cursor. Treat it
-// as opaque.
+// String returns the text form, <incarnation>:c<number>, perhaps .<minor>, and
+// ~<complete> if that is less; or the empty string for the zero cursor. Treat it as
+// opaque.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
@@ -68,6 +86,9 @@ func (c Cursor) String() string {
 	text := fmt.Sprintf("%016x:c%d", uint64(c.incarnation), c.number)
 	if c.minor > 0 {
 		text += fmt.Sprintf(".%d", c.minor)
+	}
+	if c.open > 0 {
+		text += fmt.Sprintf("~%d", c.Complete())
 	}
 	return text
 }
@@ -79,7 +100,7 @@ func ParseCursor(text string) (Cursor, error) {
 		return Cursor{}, nil
 	}
 	invalid := &InvalidError{
-		Field: "cursor", Got: quoted(text), Want: "16 lower-case hexadecimal digits that are not 0, a colon, c and a number from 1, perhaps a point and a lower number",
+		Field: "cursor", Got: quoted(text), Want: "16 lower-case hexadecimal digits that are not 0, a colon, c and a number from 1, perhaps a point and a lower number, perhaps a tilde and a lower number",
 	}
 	front, back, ok := strings.Cut(text, ":c")
 	if !ok || len(front) != 16 || strings.Trim(front, "0123456789abcdef") != "" {
@@ -89,15 +110,23 @@ func ParseCursor(text string) (Cursor, error) {
 	if err != nil || of == 0 {
 		return Cursor{}, invalid
 	}
+	back, rest, opened := strings.Cut(back, "~")
 	back, more, minors := strings.Cut(back, ".")
-	number, minor := changeNumber(back), int64(0)
+	number, minor, open := changeNumber(back), int64(0), int64(0)
 	if minors {
 		minor = changeNumber(more)
 	}
 	if number == 0 || minors && (minor == 0 || minor >= number) {
 		return Cursor{}, invalid
 	}
-	return Cursor{incarnation: Incarnation(of), number: number, minor: minor}, nil
+	if opened {
+		complete := changeNumber(rest)
+		if complete >= number || complete == 0 && rest != "0" {
+			return Cursor{}, invalid
+		}
+		open = number - complete
+	}
+	return Cursor{incarnation: Incarnation(of), number: number, minor: minor, open: open}, nil
 }
 
 // changeNumber reads a number from 1 as it is written; 0 for anything else.

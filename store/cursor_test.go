@@ -32,6 +32,12 @@ func TestCursorText(t *testing.T) {
 		{store.NewCursor(7, 1), "0000000000000007:c1"},
 		{store.NewCursor(math.MaxUint64, math.MaxInt64), "ffffffffffffffff:c9223372036854775807"},
 		{catchingUp(t, 7, 9, 8), "0000000000000007:c9.8"},
+		{catchingUp(t, 7, 9, 8).Behind(3), "0000000000000007:c9.8~3"},
+		{store.NewCursor(7, 9).Behind(0), "0000000000000007:c9~0"},
+		{store.NewCursor(7, 9).Behind(8), "0000000000000007:c9~8"},
+		{store.NewCursor(7, 9).Behind(9), "0000000000000007:c9"},
+		{store.NewCursor(7, 9).Behind(10), "0000000000000007:c9"},
+		{store.Cursor{}.Behind(0), ""},
 		{catchingUp(t, math.MaxUint64, math.MaxInt64, math.MaxInt64-1), "ffffffffffffffff:c9223372036854775807.9223372036854775806"},
 	} {
 		if got := c.cursor.String(); got != c.text {
@@ -47,7 +53,8 @@ func TestParseCursorRefuses(t *testing.T) {
 	for _, text := range []string{
 		" ", "c1", "0000000000000007:m1", "0000000000000007:c", "0000000000000007:c0", "0000000000000007:c01", "0000000000000007:c-1",
 		"0000000000000007:c1 ", "0000000000000000:c1", "000000000000007:c1", "000000000000000F:c1", "0000000000000007:c9223372036854775808",
-		"0000000000000007:c\u0661", "0000000000000007:c1:c2",
+		"0000000000000007:c5~5", "0000000000000007:c5~6", "0000000000000007:c5~", "0000000000000007:c5~-1", "0000000000000007:c5~04", "0000000000000007:c5~00",
+		"0000000000000007:c5~1~2", "0000000000000007:c5~1.2", "0000000000000007:c0~0", "0000000000000007:c\u0661", "0000000000000007:c1:c2",
 		"0000000000000007:c9.", "0000000000000007:c.8", "0000000000000007:c9.0", "0000000000000007:c9.9", "0000000000000007:c9.10",
 		"0000000000000007:c9.08", "0000000000000007:c9.+8", "0000000000000007:c9.8.7", "0000000000000007:c9.-1", strings.Repeat("0", 5000),
 	} {
@@ -92,6 +99,9 @@ func TestCursorBefore(t *testing.T) {
 		{store.NewCursor(7, 2), store.NewCursor(7, 2), false},
 		{store.NewCursor(7, 2), store.Cursor{}, false},
 		{store.NewCursor(7, 1), store.NewCursor(8, 2), false},
+		{store.NewCursor(7, 2).Behind(1), store.NewCursor(7, 2), false},
+		{store.NewCursor(7, 2), store.NewCursor(7, 2).Behind(1), false},
+		{store.NewCursor(7, 2).Behind(0), store.NewCursor(7, 3).Behind(0), true},
 		{store.Cursor{}, catchingUp(t, 7, 9, 1), true},
 		{store.NewCursor(7, 8), catchingUp(t, 7, 9, 1), true},
 		{catchingUp(t, 7, 9, 1), store.NewCursor(7, 8), false},
@@ -123,7 +133,7 @@ func TestCursorInJSON(t *testing.T) {
 }
 
 func FuzzParseCursor(f *testing.F) {
-	for _, seed := range []string{"", "0000000000000007:c1", "0000000000000007:c9.8", "0000000000000007:c9.9", "ffffffffffffffff:c9223372036854775807", "0000000000000007:m1", "0000000000000007:c01", ":c", "\xff"} {
+	for _, seed := range []string{"", "0000000000000007:c1", "0000000000000007:c9.8", "0000000000000007:c9.9", "ffffffffffffffff:c9223372036854775807", "0000000000000007:m1", "0000000000000007:c01", "0000000000000007:c9~3", "0000000000000007:c9.8~0", ":c", "\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -54,9 +54,10 @@ type Change struct {
 	Document Document
 	// Cursor is the place of its last change.
 	Cursor Cursor
-	// History tells that nothing new came in since the loop returned the document
-	// last, or else since the cursor that it began with: all operations that came into
-	// the view were appended as history, and it did not park. It may be false where
-	// the loop has not come to the end of what was there, and then it is not known.
+	// History tells that nothing new came in that whoever reads the feed, from loop to
+	// loop, was not given: all operations that came into the view since were appended
+	// as history, and it did not park. In a loop that has not come to the end of what
+	// was there it may be false although that is so. A cursor carries up to where
+	// everything was returned, so that it is right also for who stopped in the middle.
 	History bool
 }

@@ -102,15 +102,13 @@ func (s *Store) changeLocked(c *collection, d *document, history bool) {
 // Changes implements [store.Feed].
 func (s *Store) Changes(ctx context.Context, collection string, after store.Cursor, parts store.Parts) iter.Seq2[store.Change, error] {
 	return func(yield func(store.Change, error) bool) {
-		begin, err := s.beginChanges(after)
-		for last := begin; err == nil; {
+		last, err := s.beginChanges(after)
+		for complete := after.Complete(); err == nil; {
 			var page []store.Change
-			if page, last, err = s.changesPage(ctx, collection, begin, last, parts); err != nil || len(page) == 0 {
+			if page, last, err = s.changesPage(ctx, collection, complete, last, parts); err != nil || len(page) == 0 {
 				break
 			}
-			if len(page) < pageSize {
-				begin = last // everything up to here is returned
-			}
+			complete = page[len(page)-1].Cursor.Complete()
 			for _, c := range page {
 				if !yield(c, nil) {
 					return
@@ -133,9 +131,9 @@ func (s *Store) beginChanges(after store.Cursor) (int64, error) {
 	return after.Number(s.incarnation, s.changes)
 }
 
-// changesPage returns the first changes after a number, and the number of the last
-// of them.
-func (s *Store) changesPage(ctx context.Context, name string, begin, after int64, parts store.Parts) ([]store.Change, int64, error) {
+// changesPage returns the first changes after a number, for a loop that has returned
+// everything up to complete, and the number of the last of them.
+func (s *Store) changesPage(ctx context.Context, name string, complete, after int64, parts store.Parts) ([]store.Change, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readableLocked(ctx); err != nil {
@@ -150,9 +148,12 @@ func (s *Store) changesPage(ctx context.Context, name string, begin, after int64
 		after = d.changed
 		page = append(page, store.Change{
 			Document: c.snapshot(d, name, parts),
-			Cursor:   store.NewCursor(s.incarnation, d.changed),
-			History:  d.news <= begin,
+			Cursor:   store.NewCursor(s.incarnation, d.changed).Behind(complete),
+			History:  d.news <= complete,
 		})
+	}
+	if n := len(page); n > 0 && n < pageSize {
+		page[n-1].Cursor = store.NewCursor(s.incarnation, after) // with it everything is returned
 	}
 	return page, after, nil
 }

@@ -16,16 +16,15 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 		st = changesViews
 	}
 	return func(yield func(store.Change, error) bool) {
-		begin, err := s.beginChanges(ctx, after)
-		for last := begin; err == nil; {
+		last, err := s.beginChanges(ctx, after)
+		for complete := after.Complete(); err == nil; {
 			var page []store.Change
-			var whole bool
-			if page, whole, err = s.changesPage(ctx, st, collection, begin, last); err != nil || len(page) == 0 {
+			if page, err = s.changesPage(ctx, st, collection, complete, last); err != nil || len(page) == 0 {
 				break
 			}
-			if last, err = page[len(page)-1].Cursor.Number(s.incarnation, math.MaxInt64); whole {
-				begin = last // everything up to here is returned
-			}
+			end := page[len(page)-1].Cursor
+			last, err = end.Number(s.incarnation, math.MaxInt64)
+			complete = end.Complete()
 			for _, c := range page {
 				if !yield(c, nil) {
 					return
@@ -51,10 +50,10 @@ func (s *Store) beginChanges(ctx context.Context, after store.Cursor) (begin int
 	return begin, err
 }
 
-// changesPage reads the first changes after a number, and reports whether they are
-// all that there are. The index is in order of the numbers, so that a page costs
-// what it has, whatever else is in the collection.
-func (s *Store) changesPage(ctx context.Context, st statement, collection string, begin, after int64) (page []store.Change, whole bool, err error) {
+// changesPage reads the first changes after a number, for a loop that has returned
+// everything up to complete. The index is in order of the numbers, so that a page
+// costs what it has, whatever else is in the collection.
+func (s *Store) changesPage(ctx context.Context, st statement, collection string, complete, after int64) (page []store.Change, err error) {
 	size := 0
 	err = s.read(ctx, func(c *conn) error {
 		in, err := find(c, collection)
@@ -66,14 +65,19 @@ func (s *Store) changesPage(ctx context.Context, st statement, collection string
 			fillDocument(&d, row)
 			page = append(page, store.Change{
 				Document: d,
-				Cursor:   store.NewCursor(s.incarnation, integer(row[18])),
-				History:  integer(row[19]) <= begin,
+				Cursor:   store.NewCursor(s.incarnation, integer(row[18])).Behind(complete),
+				History:  integer(row[19]) <= complete,
 			})
 			size += len(d.View)
 			return size <= pageBytes
 		}, in.id, after, int64(pageRows))
 	})
-	return page, len(page) < pageRows && size <= pageBytes, err
+	if n := len(page); n > 0 && n < pageRows && size <= pageBytes {
+		// There are no more: with the last one everything is returned.
+		last, _ := page[n-1].Cursor.Number(s.incarnation, math.MaxInt64)
+		page[n-1].Cursor = store.NewCursor(s.incarnation, last)
+	}
+	return page, err
 }
 
 // LastChange implements [store.Feed].

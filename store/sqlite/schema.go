@@ -135,7 +135,7 @@ ALTER TABLE refold_progress ADD COLUMN changed INTEGER NOT NULL DEFAULT 0; -- nu
 ALTER TABLE refold_progress ADD COLUMN news    INTEGER NOT NULL DEFAULT 0; -- of the last one that was not history alone
 UPDATE refold_progress AS p SET changed = n.number, news = n.number
 	FROM (SELECT generation, document, row_number() OVER (ORDER BY generation, document) AS number
-		FROM refold_progress WHERE applied > 0) AS n
+		FROM refold_progress WHERE applied > 0 OR parked) AS n
 	WHERE p.generation = n.generation AND p.document = n.document;
 CREATE INDEX refold_changes ON refold_progress (generation, changed) WHERE changed > 0;
 

@@ -187,8 +187,9 @@ var statements = [statementCount]struct{ what, sql string }{
 		FROM refold_log l
 		CROSS JOIN refold_documents d ON d.id = l.document
 		CROSS JOIN refold_collections c ON c.id = d.collection AND c.name IS NOT NULL
-		CROSS JOIN refold_operations o ON o.document = l.document AND o.seq >= l.seq AND o.seq < l.seq + l.count
-		WHERE l.position >= +?1 AND l.position <= +?3 AND o.position > +?2 AND o.position <= +?3
+		CROSS JOIN refold_operations o ON o.document = l.document
+			AND o.seq >= l.seq + max(0, +?2 + 1 - l.position) AND o.seq < l.seq + min(l.count, +?3 + 1 - l.position)
+		WHERE l.position >= +?1 AND l.position <= +?3
 		ORDER BY l.position, o.seq LIMIT +?4`},
 	changesPlain: {"reading changes", selectDocument + `NULL` + fromChanges + whereChanged},
 	changesViews: {"reading changes", selectDocument + `v.body` + fromChanges + joinViews + whereChanged},

@@ -109,6 +109,38 @@ var historyChecks = []check{
 			}
 		}
 	}},
+	{"it is not history to who stopped before the document", func(f *fixture) {
+		// d has something new, then e, then d something old: who is given e and goes on
+		// from there was never given what was new in d.
+		f.append(key("d"), "1")
+		f.append(key("e"), "1")
+		f.appendAll(past(key("d"), entries("2")...))
+		f.mustCommit(store.StillDirty, store.Commit{Key: key("d"), Applied: 1, View: viewOf(1)})
+		f.mustCommit(store.Done, store.Commit{Key: key("e"), Applied: 1, View: viewOf(1)})
+		f.mustCommit(store.Done, store.Commit{Key: key("d"), Loaded: 1, Applied: 2, View: viewOf(2), History: true})
+		var stopped store.Cursor
+		for c, err := range f.b.Changes(background, "notes", store.Cursor{}, store.WithViews) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			stopped = c.Cursor
+			break
+		}
+		carried, err := store.ParseCursor(stopped.String())
+		if err != nil || carried != stopped {
+			f.Fatalf("%s is read as %s, %v", stopped, carried, err)
+		}
+		c := mustChange(f, carried, "d")[0]
+		if c.History {
+			f.Error("what was new in the document was never given, and is said to be history")
+		}
+		// To who was given all of it, the same run is history.
+		f.appendAll(past(key("d"), entries("3")...))
+		f.mustCommit(store.Done, store.Commit{Key: key("d"), Loaded: 2, Applied: 3, View: viewOf(3), History: true})
+		if c := mustChange(f, c.Cursor, "d")[0]; !c.History {
+			f.Error("nothing new came in, and it is not said to be history")
+		}
+	}},
 	{"a commit that moves nothing says nothing of history", func(f *fixture) {
 		f.appendAll(past(key("a"), entries("1", "2")...))
 		f.append(key("b"), "1", "2")

@@ -13,7 +13,7 @@ import (
 // placedCursor is a cursor and after which change of the model it is.
 type placedCursor struct {
 	store.Cursor
-	change int
+	change, complete int
 }
 
 // isHistory reports whether all operations of a document after one seq and up to
@@ -66,7 +66,7 @@ func (m *modelRun) feed(r *rapid.T) {
 		}
 	}
 	// More than one may stand for the same place, see [store.Feed.LastChange].
-	m.learnCursor(r, placedCursor{last, m.changes})
+	m.learnCursor(r, placedCursor{last, m.changes, m.changes})
 }
 
 // compareChanges compares the changes of a collection after a cursor.
@@ -81,7 +81,7 @@ func (m *modelRun) compareChanges(r *rapid.T, name string, after placedCursor) {
 	var want, got []string
 	for _, k := range keys {
 		c := m.committed[k]
-		want = append(want, fmt.Sprintf("%s applied %d view %q deleted %t history %t", k, c.applied, c.view, c.deleted, c.news <= after.change))
+		want = append(want, fmt.Sprintf("%s applied %d view %q deleted %t history %t", k, c.applied, c.view, c.deleted, c.news <= after.complete))
 	}
 	all := collect(r, m.b.Changes(background, name, after.Cursor, store.WithViews))
 	for _, c := range all {
@@ -92,7 +92,11 @@ func (m *modelRun) compareChanges(r *rapid.T, name string, after placedCursor) {
 		r.Fatalf("after %q, change %d of the model, changed\n%q, want\n%q", after.Cursor, after.change, got, want)
 	}
 	for i, c := range all {
-		m.learnCursor(r, placedCursor{c.Cursor, m.committed[keys[i]].changed})
+		changed, complete := m.committed[keys[i]].changed, after.complete
+		if i == len(all)-1 { // they are fewer than a page has
+			complete = changed
+		}
+		m.learnCursor(r, placedCursor{c.Cursor, changed, complete})
 	}
 }
 
