@@ -1,14 +1,18 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -96,6 +100,7 @@ func (l *lane) wait(ctx context.Context, d time.Duration) {
 	case <-l.e.suspects.poke:
 	case <-due:
 	}
+	yield.At(ctx, "woken to look for suspects")
 }
 
 func (l *lane) next() (key store.Key, ok bool) {
@@ -185,7 +190,7 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 		e.trouble(ctx, err, h, h.unsettled([]int{0}))
 		e.lane.rest(h.results[0].Until)
 	}
-	return h.finish()
+	return h.finish(ctx)
 }
 
 func (l *lane) rest(until time.Time) {
@@ -275,11 +280,15 @@ func (e *engine) takeBack() {
 	e.lane.mu.Lock()
 	marked := maps.Clone(e.lane.marked)
 	e.lane.mu.Unlock()
-	for key, before := range marked {
-		if err := e.restore(key, before, e.st.Commit); err != nil {
+	for _, key := range slices.SortedFunc(maps.Keys(marked), compareKeys) {
+		if err := e.restore(key, marked[key], e.st.Commit); err != nil {
 			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
 		}
 	}
+}
+
+func compareKeys(a, b store.Key) int {
+	return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.ID, b.ID))
 }
 
 // unmark takes the record of an attempt back that was not made: Run was told to

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -104,25 +105,30 @@ func (m *Materializer) run(ctx context.Context) error {
 	pools := &pools{engine: e}
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
-	g.Go(func() error { return m.follow(ctx) })
-	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
+	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0)) })
 	g.Go(func() error {
-		return e.mind(ctx, func(careful bool, over <-chan struct{}, ended func()) {
+		replaced := 0
+		return e.mind(yield.Start(ctx, "mind", 0), func(careful bool, over <-chan struct{}, ended func()) {
+			replaced++
+			n := replaced
 			g.Go(func() error {
 				defer ended()
-				return pools.replace(ctx, careful, over)
+				return pools.replace(yield.Start(ctx, "replacement", n), careful, over)
 			})
 		})
 	})
 	if m.suspects.end.Load() > 0 {
-		g.Go(func() error { return pools.careful(ctx, e.lane) })
+		g.Go(func() error { return pools.careful(yield.Start(ctx, "lane", 0), e.lane) })
 	}
 	g.Go(func() error {
 		defer fail(nil)
-		return pools.run(ctx, e, m.cfg.Workers)
+		return pools.run(yield.Start(ctx, "pool", 0), e, m.cfg.Workers)
 	})
 	err := g.Wait()
+	yield.At(ctx, "all have ended")
 	e.gate.close()
+	yield.At(ctx, "waited for the gate")
 	e.takeBack()
 	if stuck := pools.abandoned(); len(stuck) > 0 {
 		err = e.stuck(stuck)
@@ -196,7 +202,7 @@ func (m *Materializer) follow(ctx context.Context) error {
 // now, the documents whose runs were given up.
 func (e *engine) stuck(abandoned []dispatcher.Ticket) error {
 	err := &StuckError{}
-	for h := range e.inHand() {
+	for _, h := range e.inHand() {
 		if key, ok := h.key(); ok {
 			err.Documents = append(err.Documents, key)
 		}
