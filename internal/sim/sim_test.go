@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
+	"github.com/refold-go/refold/store/sqlite"
+)
+
+// result is how a run went.
+type result struct {
+	err   error
+	sum   uint64
+	rare  counters
+	made  []uint32
+	opt   options
+	trace []string
+}
+
+// simulate runs one world.
+func simulate(t *testing.T, backend string, seed uint64, c *choices, verbose bool) (r result) {
+	t.Helper()
+	folder := ""
+	if backend == "sqlite" {
+		folder = scratch(t)
+		defer os.RemoveAll(folder)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{c: c, verbose: verbose, arrived: make(chan struct{}, 1), faults: true}
+		time.Sleep(time.Duration(c.n(1_000_000)) * time.Nanosecond) // so that each world has random numbers of its own
+		w.started = time.Now()
+		w.opt = drawOptions(c)
+		opened := 0
+		w.sh = newShared(w, func() store.Backend {
+			opened++
+			if backend != "sqlite" {
+				return memory.New(nil)
+			}
+			st, err := sqlite.Open(filepath.Join(folder, fmt.Sprintf("%d.db", opened)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		})
+		w.clients = newClients(w)
+		w.simulate()
+		w.end()
+		r = result{w.err, w.sum, w.rare, c.made, w.opt, w.trace}
+		r.rare.Steps = w.steps
+	})
+	return r
+}
+
+// faultsUntil is after how long, in steps and in the world's time, the faults end.
+const (
+	faultSteps = 4000
+	faultTime  = 3 * time.Minute
+)
+
+func (w *world) simulate() {
+	for range w.opt.procs {
+		w.bornAfter(of(w.c, time.Millisecond, time.Second))
+	}
+	w.run(func(bool) bool {
+		return w.clients.done() && w.c.oneIn(40) || w.steps > faultSteps || time.Since(w.started) > faultTime
+	})
+	if w.err == nil {
+		w.calm()
+	}
+	if w.err == nil {
+		w.stopAll()
+	}
+}
+
+// end lets everybody go.
+func (w *world) end() {
+	for _, p := range w.procs {
+		p.dead.Store(true)
+		p.cancel()
+	}
+	w.mu.Lock()
+	w.free = true
+	for _, k := range w.parked {
+		close(k.goOn)
+	}
+	w.parked = nil
+	w.mu.Unlock()
+	// Slow folds of dead processes sleep for a while. Who is left then makes
+	// synctest fail.
+	time.Sleep(2 * time.Minute)
+	w.sh.inner.Close()
+}
+
+// scratch is a folder in memory if there is such a thing: the disk is not what is
+// tested here.
+func scratch(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "refold-sim")
+	if err != nil {
+		folder = t.TempDir()
+	}
+	return folder
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func TestSeeds(t *testing.T) {
+	if os.Getenv("SIM_SEED") != "" {
+		t.Skip("one seed is wanted")
+	}
+	first := number(t, "SIM_FIRST", 1)
+	var rare counters
+	t.Run("memory", func(t *testing.T) { seeds(t, "memory", first, number(t, "SIM_SEEDS", 300), &rare) })
+	t.Run("sqlite", func(t *testing.T) { seeds(t, "sqlite", first, number(t, "SIM_SQLITE", 10), new(counters)) })
+}
+
+func seeds(t *testing.T, backend string, first, n int, rare *counters) {
+	began := time.Now()
+	sum := uint64(0)
+	for seed := first; seed < first+n; seed++ {
+		r := simulate(t, backend, uint64(seed), drawn(uint64(seed)), false)
+		if r.err != nil {
+			report(t, backend, uint64(seed), r)
+			return
+		}
+		sum = sum*31 + r.sum
+		rare.add(r.rare)
+	}
+	t.Logf("%d seeds on %s in %v, %d steps, hash %016x", n, backend, time.Since(began).Round(time.Millisecond), rare.Steps, sum)
+	if n < 300 {
+		return
+	}
+	var b strings.Builder
+	for _, c := range rare.each() {
+		fmt.Fprintf(&b, "\n%9d  %s", c.n, c.name)
+		if c.n == 0 {
+			t.Errorf("never happened: %s", c.name)
+		}
+	}
+	t.Log(b.String())
+}
+
+// report shortens a run that failed, and prints how to run it again.
+func report(t *testing.T, backend string, seed uint64, r result) {
+	t.Helper()
+	first := r.err
+	made := shorten(r.made, number(t, "SIM_SHORTEN", 400), func(made []uint32) bool {
+		return simulate(t, backend, seed, given(made), false).err != nil
+	})
+	short := simulate(t, backend, seed, given(made), true)
+	t.Errorf("seed %d on %s: %v\nrun again: SIM_SEED=%d SIM_BACKEND=%s go test -run TestSeed$ ./internal/sim\n"+
+		"shortened from %d steps to %d: %v\nSIM_CHOICES=%s\noptions %+v\n%s",
+		seed, backend, first, seed, backend, r.rare.Steps, short.rare.Steps, short.err, format(made), short.opt,
+		strings.Join(short.trace, "\n"))
+}
+
+func TestSeed(t *testing.T) {
+	seed := number(t, "SIM_SEED", -1)
+	if seed < 0 {
+		t.Skip("SIM_SEED is not set")
+	}
+	c := drawn(uint64(seed))
+	if s := os.Getenv("SIM_CHOICES"); s != "" {
+		made, err := parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c = given(made)
+	}
+	r := simulate(t, os.Getenv("SIM_BACKEND"), uint64(seed), c, true)
+	t.Logf("options %+v\n%s\nhash %016x", r.opt, strings.Join(r.trace, "\n"), r.sum)
+	if r.err != nil {
+		t.Error(r.err)
+	}
+}
