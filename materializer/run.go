@@ -168,7 +168,10 @@ func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] 
 				e.fail(err)
 			}
 			if err == nil && e.suspect(row.Since) {
-				continue // the lane reads them itself
+				// The lane reads them itself, but has to be told: whoever made the document
+				// runnable may not have been heard.
+				e.suspects.look()
+				continue
 			}
 			if !yield(row, err) {
 				return

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +62,16 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 	call := "append to " + names(appends, func(a *store.Append) store.Key { return a.Key })
 	err = h.write(ctx, call, func() error {
 		want, wantErr, do := sh.model.plan(appends)
-		sh.pending = do
+		sh.pending = func() {
+			do()
+			sh.log(true, func(st store.Backend) error {
+				_, err := st.Append(context.Background(), appends)
+				return err
+			})
+			for _, a := range appends {
+				sh.touched[a.Key] = true
+			}
+		}
 		result, err := sh.inner.Append(context.Background(), appends)
 		if err == nil {
 			sh.effect()
@@ -70,13 +81,6 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 			h.p.w.fail("%s %s: %v", h.p.name, call, diff)
 		}
 		if err == nil {
-			sh.log(true, func(st store.Backend) error {
-				_, err := st.Append(context.Background(), appends)
-				return err
-			})
-			for _, a := range appends {
-				sh.touched[a.Key] = true
-			}
 			if result.Token, err = sh.token(result.Token); err != nil {
 				return err
 			}
@@ -108,6 +112,10 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 	err = h.write(ctx, call, func() error {
 		want := make([]store.Outcome, len(commits))
 		synced := false
+		kept := slices.Clone(commits) // the caller's may be used again
+		for i := range kept {
+			kept[i].View = bytes.Clone(kept[i].View)
+		}
 		var dos []func()
 		for i := range commits {
 			c := &commits[i]
@@ -121,6 +129,10 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			for _, do := range dos {
 				do()
 			}
+			sh.log(synced, func(st store.Backend) error {
+				_, err := st.Commit(context.Background(), kept)
+				return err
+			})
 		}
 		got, err := sh.inner.Commit(context.Background(), commits)
 		if err != nil {
@@ -129,10 +141,6 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			return err
 		}
 		sh.effect()
-		sh.log(synced, func(st store.Backend) error {
-			_, err := st.Commit(context.Background(), commits)
-			return err
-		})
 		for i := range got {
 			c := &commits[i]
 			if got[i] != want[i] {
@@ -172,17 +180,15 @@ func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error
 		sh.pending = func() {
 			for _, k := range keys {
 				sh.model.doc(k).parked = false
+				sh.touched[k] = true
 			}
+			sh.log(true, func(st store.Backend) error {
+				_, err := st.Resume(context.Background(), keys)
+				return err
+			})
 		}
 		n, err = sh.inner.Resume(context.Background(), keys)
 		sh.effect()
-		sh.log(true, func(st store.Backend) error {
-			_, err := st.Resume(context.Background(), keys)
-			return err
-		})
-		for _, k := range keys {
-			sh.touched[k] = true
-		}
 		return err
 	})
 	if err != nil {

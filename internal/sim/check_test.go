@@ -77,6 +77,10 @@ var root = context.WithValue(context.Background(), rootKey{}, true)
 // troubleLasts is how long documents may back off after an error of the store.
 const troubleLasts = 12 * time.Second
 
+// delayLasts is how long a delay may be for which the table had no room, so that the
+// store is read when it is over.
+const delayLasts = 3 * time.Second
+
 // checkQuiet is called when nothing goes on without time passing: then nobody may
 // be idle and dirty in the process that makes the views.
 func (w *world) checkQuiet() {
@@ -88,6 +92,12 @@ func (w *world) checkQuiet() {
 		return
 	}
 	stats := p.m.Stats()
+	if stats.Delayed+stats.Cooling >= w.opt.queue {
+		p.crowded = time.Now()
+	}
+	if time.Since(p.crowded) < delayLasts {
+		return
+	}
 	for row, err := range w.sh.inner.Runnable(context.Background(), []string{collection}) {
 		if err != nil {
 			w.fail("reading the runnable documents: %v", err)
@@ -103,7 +113,7 @@ func (w *world) checkQuiet() {
 		case !x.Running || x.StoreErrors > 0:
 		case x.State == materializer.StateQueued && stats.Running == 0:
 			w.fail("%s is queued and no worker takes it", row.Key)
-		case x.State == materializer.StateIdle && stats.Queued+stats.Running == 0 && stats.Delayed < w.opt.queue:
+		case x.State == materializer.StateIdle && stats.Queued+stats.Running == 0:
 			w.fail("%s is dirty and idle, and nobody will look: %v", row.Key, x)
 		}
 	}

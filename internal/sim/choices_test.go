@@ -77,7 +77,16 @@ func parse(s string) ([]uint32, error) {
 // sets blocks of them to 0, large ones first, so that the places of the others
 // stay.
 func shorten(made []uint32, tries int, fails func([]uint32) bool) []uint32 {
+	// What is left out at the end is plain, so first of all that is tried.
 	best := made
+	for cut := len(best) / 2; cut > 0 && tries > 0; {
+		if tries--; fails(best[:len(best)-cut]) {
+			best = best[:len(best)-cut]
+			cut = min(cut, len(best)/2)
+		} else {
+			cut /= 2
+		}
+	}
 	for size := max(len(best)/2, 1); tries > 0; size = max(size/2, 1) {
 		shorter := false
 		for from := 0; from < len(best) && tries > 0; from += size {

@@ -41,6 +41,7 @@ type process struct {
 	// returned that it did.
 	up, stopping, returned bool
 	folding                map[string]bool
+	crowded                time.Time // the table had no room for another delay
 }
 
 // bornAfter makes a process that begins after a while.
