@@ -183,7 +183,7 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 		err = e.rounds(ctx, h, []int{0})
 		defer e.lane.attempted(tickets[0].Key)
 		if h.wasStale() || len(h.unsettled([]int{0})) > 0 {
-			e.unmark(h)
+			e.unmark(ctx, h)
 		}
 	}
 	if err != nil {
@@ -276,12 +276,12 @@ func (l *lane) attempted(key store.Key) {
 
 // takeBack takes back the records of attempts that were given up because Run was
 // told to stop: nobody makes them any more. The gate is closed.
-func (e *engine) takeBack() {
+func (e *engine) takeBack(ctx context.Context) {
 	e.lane.mu.Lock()
 	marked := maps.Clone(e.lane.marked)
 	e.lane.mu.Unlock()
 	for _, key := range slices.SortedFunc(maps.Keys(marked), compareKeys) {
-		if err := e.restore(key, marked[key], e.st.Commit); err != nil {
+		if err := e.restore(ctx, key, marked[key], e.st.Commit); err != nil {
 			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
 		}
 	}
@@ -293,9 +293,9 @@ func compareKeys(a, b store.Key) int {
 
 // unmark takes the record of an attempt back that was not made: Run was told to
 // stop, or the store failed. If that fails too, this process remembers it.
-func (e *engine) unmark(h *hand) {
+func (e *engine) unmark(ctx context.Context, h *hand) {
 	key := h.tickets[0].Key
-	err := e.restore(key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	err := e.restore(ctx, key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 		return e.write(ctx, []item{{commit: commits[0]}})
 	})
 	if err != nil {
@@ -308,9 +308,9 @@ func (e *engine) unmark(h *hand) {
 
 // restore gives a document the failure back that it had before an attempt was
 // recorded, if that is still what it has.
-func (e *engine) restore(key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
+func (e *engine) restore(ctx context.Context, key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
 	// The context of the run may be over.
-	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, ErrGraceOver)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), time.Second, ErrGraceOver)
 	defer cancel()
 	docs, err := e.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil || !docs[0].Dirty() {

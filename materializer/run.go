@@ -61,7 +61,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	err = m.run(ctx)
 	m.running.Store(false)
 	giveUp := claim.Release
-	if m.suspectsLeft() {
+	if m.suspectsLeft(ctx) {
 		giveUp = claim.Abandon // the next one goes on with them
 	}
 	if released := giveUp(); err == nil {
@@ -73,11 +73,11 @@ func (m *Materializer) Run(ctx context.Context) error {
 
 // suspectsLeft reports whether suspects have neither passed nor parked yet, or
 // whether that is not known, as of those in a paused collection.
-func (m *Materializer) suspectsLeft() bool {
+func (m *Materializer) suspectsLeft(ctx context.Context) bool {
 	if m.suspects.end.Load() == 0 {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for row, err := range m.st.Runnable(ctx, m.names()) {
 		if err != nil || m.suspect(row.Since) {
@@ -129,7 +129,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	yield.At(ctx, "all have ended")
 	e.gate.close()
 	yield.At(ctx, "waited for the gate")
-	e.takeBack()
+	e.takeBack(ctx)
 	if stuck := pools.abandoned(); len(stuck) > 0 {
 		err = e.stuck(stuck)
 	}

@@ -60,7 +60,7 @@ func (sh *shared) inside(t store.Token) (store.Token, error) {
 func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.Appended, err error) {
 	sh := h.sh
 	call := "append to " + names(appends, func(a *store.Append) store.Key { return a.Key })
-	err = h.write(ctx, call, func() error {
+	err = h.write(ctx, call, func(late bool) error {
 		want, wantErr, do := sh.model.plan(appends)
 		sh.pending = func() {
 			do()
@@ -73,6 +73,9 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 			}
 		}
 		result, err := sh.inner.Append(context.Background(), appends)
+		if !late && h.p.dead.Load() {
+			return errDead // it died before it could say so
+		}
 		if err == nil {
 			sh.effect()
 		}
@@ -106,10 +109,10 @@ func appendedText(a store.Appended, err error) string {
 func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes []store.Outcome, err error) {
 	sh, w := h.sh, h.p.w
 	call := "commit of " + names(commits, func(c *store.Commit) store.Key { return c.Key })
-	if h.p.returned {
+	if h.p.returned && !h.p.dead.Load() {
 		w.fail("%s writes after Run has returned: %s", h.p.name, call)
 	}
-	err = h.write(ctx, call, func() error {
+	err = h.write(ctx, call, func(late bool) error {
 		want := make([]store.Outcome, len(commits))
 		synced := false
 		kept := slices.Clone(commits) // the caller's may be used again
@@ -135,6 +138,9 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			})
 		}
 		got, err := sh.inner.Commit(context.Background(), commits)
+		if !late && h.p.dead.Load() {
+			return errDead // it died before it could say so
+		}
 		if err != nil {
 			sh.pending = nil
 			w.fail("%s %s: %v", h.p.name, call, err)
@@ -145,6 +151,9 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			c := &commits[i]
 			if got[i] != want[i] {
 				w.fail("%s commit of %s from %d to %d is %v, want %v", h.p.name, c.Key, c.Loaded, c.Applied, got[i], want[i])
+			}
+			if c.Failure != nil && strings.HasPrefix(c.Failure.Error, "the process ended while") && got[i] != store.Stale {
+				w.rare.Suspects++
 			}
 			switch {
 			case got[i] == store.Stale:
@@ -167,7 +176,7 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 
 // Register implements [store.Registrar].
 func (h *handle) Register(ctx context.Context, name string, version int) error {
-	return h.write(ctx, "register", func() error {
+	return h.write(ctx, "register", func(bool) error {
 		h.sh.log(true, func(st store.Backend) error { return st.Register(context.Background(), name, version) })
 		return h.sh.inner.Register(context.Background(), name, version)
 	})
@@ -176,7 +185,7 @@ func (h *handle) Register(ctx context.Context, name string, version int) error {
 // Resume implements [store.Parking].
 func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error) {
 	sh := h.sh
-	err = h.write(ctx, "resume "+names(keys, own), func() (err error) {
+	err = h.write(ctx, "resume "+names(keys, own), func(late bool) (err error) {
 		sh.pending = func() {
 			for _, k := range keys {
 				sh.model.doc(k).parked = false
@@ -188,6 +197,9 @@ func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error
 			})
 		}
 		n, err = sh.inner.Resume(context.Background(), keys)
+		if !late && h.p.dead.Load() {
+			return errDead // it died before it could say so
+		}
 		sh.effect()
 		return err
 	})
@@ -250,16 +262,16 @@ func (h *handle) Runnable(ctx context.Context, collections []string) iter.Seq2[s
 			}
 			return nil
 		})
+		if err != nil {
+			yield(store.Runnable{}, err)
+			return
+		}
 		pl, named := at(ctx)
 		feed := named && strings.HasSuffix(pl.name, "/feed0")
 		if feed {
 			if h.reads++; h.reads > 1 {
 				h.p.w.rare.Rereads++
 			}
-		}
-		if err != nil {
-			yield(store.Runnable{}, err)
-			return
 		}
 		for i, r := range rows {
 			if i > 0 && named {
@@ -270,7 +282,7 @@ func (h *handle) Runnable(ctx context.Context, collections []string) iter.Seq2[s
 				}
 			}
 			if !yield(r, nil) {
-				if feed {
+				if feed && !h.p.dead.Load() {
 					h.p.w.rare.TableFull++
 				}
 				return
@@ -371,7 +383,7 @@ func (h *handle) End(ctx context.Context) (token store.Token, err error) {
 // system gives it back when a process dies.
 func (h *handle) Claim(ctx context.Context) (claim store.Claim, err error) {
 	sh, w := h.sh, h.p.w
-	err = h.write(ctx, "claim", func() error {
+	err = h.write(ctx, "claim", func(bool) error {
 		if h.p.dead.Load() || sh.holder != nil {
 			return store.ErrClaimed
 		}
@@ -390,7 +402,7 @@ func (h *handle) Claim(ctx context.Context) (claim store.Claim, err error) {
 		return nil
 	})
 	if err != nil {
-		if sh.holder == h.p && !h.p.dead.Load() { // in doubt: Run gives up, and the lock is gone
+		if !h.p.dead.Load() && sh.holder == h.p { // in doubt: Run gives up, and the lock is gone
 			sh.holder = nil
 		}
 		return store.Claim{}, err

@@ -46,6 +46,7 @@ type shared struct {
 	ctx     context.Context
 	pending func()
 	mute    bool
+	by      *handle // who need not be told; nil if nobody announces it
 }
 
 func newShared(w *world, open func() store.Backend) *shared {
@@ -90,6 +91,7 @@ func (sh *shared) effect() {
 	if do := sh.pending; do != nil {
 		sh.pending = nil
 		do()
+		sh.foreigner(sh.by)
 	}
 }
 
@@ -191,7 +193,7 @@ func isRoot(ctx context.Context) bool { return ctx.Value(rootKey{}) != nil }
 func (h *handle) enter(ctx context.Context, call string, sent func()) (place, error) {
 	pl := h.place(ctx, call)
 	w := h.p.w
-	if w.faults && !h.p.dead.Load() && w.c.oneIn(w.opt.delays) {
+	if !h.p.dead.Load() && w.faults && w.c.oneIn(w.opt.delays) {
 		d := of(w.c, time.Millisecond, 80*time.Millisecond, time.Second, 6*time.Second)
 		h.delay(pl, d, "was delayed before "+call)
 	}
@@ -205,7 +207,7 @@ func (h *handle) enter(ctx context.Context, call string, sent func()) (place, er
 // leave is the way out of it.
 func (h *handle) leave(pl place, call string) error {
 	w := h.p.w
-	if w.faults && !h.p.dead.Load() && w.c.oneIn(w.opt.delays) {
+	if !h.p.dead.Load() && w.faults && w.c.oneIn(w.opt.delays) {
 		h.delay(pl, of(w.c, time.Millisecond, 80*time.Millisecond, time.Second), "was delayed after "+call)
 	}
 	w.park(pl, "after "+call, nil)
@@ -261,17 +263,15 @@ func (h *handle) read(ctx context.Context, call string, f func() error) error {
 }
 
 // write is a call that writes: do calls the store and says what changed.
-func (h *handle) write(ctx context.Context, call string, do func() error) error {
-	run := func(mute bool) error {
-		h.sh.writing, h.sh.ctx, h.sh.mute = h, ctx, mute
-		err := do()
-		h.sh.mute = true
-		return err
+func (h *handle) write(ctx context.Context, call string, do func(late bool) error) error {
+	run := func(mute, late bool) error {
+		h.sh.writing, h.sh.ctx, h.sh.mute, h.sh.by = h, ctx, mute, h
+		if mute {
+			h.sh.by = nil
+		}
+		return do(late)
 	}
-	pl, err := h.enter(ctx, call, func() {
-		run(true)
-		h.sh.foreigner(nil)
-	})
+	pl, err := h.enter(ctx, call, func() { run(true, true) })
 	if err != nil {
 		return err
 	}
@@ -288,18 +288,16 @@ func (h *handle) write(ctx context.Context, call string, do func() error) error 
 	case w.faults && w.c.oneIn(w.opt.doubt):
 		h.trouble = time.Now()
 		if w.c.oneIn(2) {
-			err = run(true)
+			err = run(true, false)
 			w.note(pl.name, "is in doubt, and it is stored:", call, fmt.Sprint(err))
 			w.rare.DoubtStored++
-			h.sh.foreigner(nil)
 		} else {
 			w.rare.DoubtNotStored++
 			w.note(pl.name, "is in doubt, and it is not stored:", call)
 		}
 		err = fmt.Errorf("%w: %w", store.ErrInDoubt, errInjected)
 	default:
-		err = run(false)
-		h.sh.foreigner(h)
+		err = run(false, false)
 	}
 	if dead := h.leave(pl, call); dead != nil {
 		return dead

@@ -65,6 +65,7 @@ type parking struct {
 // lateCall is a call of a dead process that is still on its way to the store.
 type lateCall struct {
 	name string
+	at   time.Time
 	run  func()
 }
 
@@ -219,10 +220,18 @@ func (w *world) step(able []*parking) {
 	if w.faults && w.disaster() {
 		return
 	}
-	total := len(able) + len(w.late)
+	due, next := 0, time.Minute
+	for _, call := range w.late {
+		if d := time.Until(call.at); d <= 0 {
+			due++
+		} else {
+			next = min(next, d)
+		}
+	}
+	total := len(able) + due
 	if total == 0 {
 		w.checkQuiet()
-		w.pass(time.Minute)
+		w.pass(next)
 		return
 	}
 	if w.opt.pauses > 0 && w.faults && w.c.oneIn(w.opt.pauses) {
@@ -238,7 +247,7 @@ func (w *world) step(able []*parking) {
 		w.release(k)
 		return
 	}
-	i -= len(able)
+	i = slices.IndexFunc(w.late, func(call lateCall) bool { return time.Until(call.at) <= 0 })
 	call := w.late[i]
 	w.late = slices.Delete(w.late, i, i+1)
 	w.note("a call of a dead process arrives:", call.name)
@@ -302,7 +311,11 @@ func (w *world) kill(p *process, arrives bool) {
 	for _, k := range its {
 		switch {
 		case k.sent != nil && arrives:
-			w.late = append(w.late, lateCall{p.name + " " + k.name + " " + k.point, k.sent})
+			w.late = append(w.late, lateCall{
+				name: p.name + " " + k.name + " " + k.point,
+				at:   time.Now().Add(of(w.c, 0, time.Millisecond, 100*time.Millisecond, 400*time.Millisecond, 2*time.Second)),
+				run:  k.sent,
+			})
 		case k.point == announcing:
 			w.rare.KilledBeforeAnnouncement++
 		}
