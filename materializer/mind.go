@@ -119,11 +119,15 @@ func (r replacement) Take(ctx context.Context, buf []dispatcher.Ticket) (int, er
 	defer g.Wait()
 	g.Go(func() {
 		ctx := yield.Start(ctx, "over", 0)
+		over := false
 		select {
 		case <-r.over:
-			yield.At(ctx, "over")
-			cancel(io.EOF)
+			over = true
 		case <-ctx.Done():
+		}
+		yield.At(ctx, "over")
+		if over {
+			cancel(io.EOF)
 		}
 	})
 	n, err := r.Source.Take(ctx, buf)

@@ -125,6 +125,9 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			var do func()
 			want[i], do = sh.model.commit(c)
 			dos = append(dos, do)
+			if late {
+				sh.overtaken[c.Key.ID] = true
+			}
 			sh.touched[c.Key] = true
 			synced = synced || want[i] != store.Stale && c.Failure != nil && c.Failure.Park
 		}

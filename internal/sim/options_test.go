@@ -44,7 +44,7 @@ func drawOptions(c *choices) options {
 	}
 	// Runs in which little goes wrong find other faults than those in which all does.
 	o.kills = of(c, 0, 400, 100)
-	o.cuts = of(c, 0, 0, 0, 500)
+	o.cuts = of(c, 0, 0, 400, 100)
 	o.stops = of(c, 0, 0, 500, 200)
 	o.pauses = of(c, 0, 200, 40)
 	o.refused = of(c, 0, 0, 60, 20)

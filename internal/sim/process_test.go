@@ -150,7 +150,7 @@ func (p *process) fold(s state, op materializer.Operation[entry]) (state, error)
 	if p.dead.Load() {
 		return s, errDead
 	}
-	if p.folding[op.Document] {
+	if p.folding[op.Document] && !w.sh.overtaken[op.Document] {
 		w.fail("%s folds %s twice at once", p.name, op.Document)
 		return s, errDead
 	}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,30 +125,16 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
+// TestSeeds runs seeds on both backends, as many worlds at once as there are
+// processors.
 func TestSeeds(t *testing.T) {
 	if os.Getenv("SIM_SEED") != "" {
 		t.Skip("one seed is wanted")
 	}
-	first := number(t, "SIM_FIRST", 1)
-	var rare counters
-	t.Run("memory", func(t *testing.T) { seeds(t, "memory", first, number(t, "SIM_SEEDS", 300), &rare) })
-	t.Run("sqlite", func(t *testing.T) { seeds(t, "sqlite", first, number(t, "SIM_SQLITE", 10), new(counters)) })
-}
-
-func seeds(t *testing.T, backend string, first, n int, rare *counters) {
-	began := time.Now()
-	sum := uint64(0)
-	for seed := first; seed < first+n; seed++ {
-		r := simulate(t, backend, uint64(seed), drawn(uint64(seed)), false)
-		if r.err != nil {
-			report(t, backend, uint64(seed), r)
-			return
-		}
-		sum = sum*31 + r.sum
-		rare.add(r.rare)
-	}
-	t.Logf("%d seeds on %s in %v, %d steps, hash %016x", n, backend, time.Since(began).Round(time.Millisecond), rare.Steps, sum)
-	if n < 300 {
+	first, n := number(t, "SIM_FIRST", 1), number(t, "SIM_SEEDS", defaultSeeds)
+	rare, _ := seeds(t, "memory", first, n)
+	seeds(t, "sqlite", first, number(t, "SIM_SQLITE", 20))
+	if n < defaultSeeds {
 		return
 	}
 	var b strings.Builder
@@ -159,6 +147,54 @@ func seeds(t *testing.T, backend string, first, n int, rare *counters) {
 	t.Log(b.String())
 }
 
+// defaultSeeds are enough for everything rare to happen.
+const defaultSeeds = 400
+
+// seeds runs so many worlds, and returns what happened in them and the hash of all
+// their traces.
+func seeds(t *testing.T, backend string, first, n int) (rare counters, sum uint64) {
+	t.Helper()
+	began := time.Now()
+	var mu sync.Mutex
+	failed := n // the lowest seed that fails, so that it does not depend on who is quicker
+	t.Run(backend, func(t *testing.T) {
+		workers := runtime.GOMAXPROCS(0)
+		for worker := range workers {
+			t.Run(strconv.Itoa(worker), func(t *testing.T) {
+				t.Parallel()
+				for i := worker; i < n; i += workers {
+					seed := uint64(first + i)
+					r := simulate(t, backend, seed, drawn(seed), false)
+					if os.Getenv("SIM_SUMS") != "" {
+						t.Logf("seed %d on %s: hash %016x", seed, backend, r.sum)
+					}
+					mu.Lock()
+					if r.err != nil {
+						failed = min(failed, i)
+					}
+					stop := failed < i
+					rare.add(r.rare)
+					sum += r.sum * (2*seed + 1)
+					mu.Unlock()
+					if r.err != nil {
+						t.Logf("seed %d fails: %v", seed, r.err)
+					}
+					if r.err != nil || stop {
+						return
+					}
+				}
+			})
+		}
+	})
+	if failed < n {
+		seed := uint64(first + failed)
+		report(t, backend, seed, simulate(t, backend, seed, drawn(seed), false))
+	} else if n > 0 {
+		t.Logf("%d seeds on %s in %v, %d steps, hash %016x", n, backend, time.Since(began).Round(time.Millisecond), rare.Steps, sum)
+	}
+	return rare, sum
+}
+
 // report shortens a run that failed, and prints how to run it again.
 func report(t *testing.T, backend string, seed uint64, r result) {
 	t.Helper()
@@ -167,6 +203,10 @@ func report(t *testing.T, backend string, seed uint64, r result) {
 		return simulate(t, backend, seed, given(made), false).err != nil
 	})
 	short := simulate(t, backend, seed, given(made), true)
+	if first == nil {
+		t.Errorf("seed %d on %s has failed, and does not fail again", seed, backend)
+		return
+	}
 	t.Errorf("seed %d on %s: %v\nrun again: SIM_SEED=%d SIM_BACKEND=%s go test -run TestSeed$ ./internal/sim\n"+
 		"shortened from %d steps to %d: %v\nSIM_CHOICES=%s\noptions %+v\n%s",
 		seed, backend, first, seed, backend, r.rare.Steps, short.rare.Steps, short.err, format(made), short.opt,

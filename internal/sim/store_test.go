@@ -37,8 +37,12 @@ type shared struct {
 
 	holder  *process // of the claim
 	unclean bool
-	stopped bool // the last holder gave the claim up by itself
-	handles []*handle
+	// overtaken has the documents that a dead process committed when its claim may
+	// have been taken over. No system does so to a process that is really dead, and
+	// the lane of suspects relies on it; the guard of commits does not.
+	overtaken map[string]bool
+	stopped   bool // the last holder gave the claim up by itself
+	handles   []*handle
 
 	// writing is the handle whose call inner is in, pending what its effect is in
 	// the model, and mute tells that it announces nothing.
@@ -50,7 +54,7 @@ type shared struct {
 }
 
 func newShared(w *world, open func() store.Backend) *shared {
-	sh := &shared{w: w, open: open, model: newModel(), touched: make(map[store.Key]bool), outside: 0x51}
+	sh := &shared{w: w, open: open, model: newModel(), touched: make(map[store.Key]bool), overtaken: make(map[string]bool), outside: 0x51}
 	sh.reopen()
 	return sh
 }

@@ -268,7 +268,7 @@ func (w *world) disaster() bool {
 			w.kills++
 			victim := alive[w.c.n(len(alive))]
 			w.kill(victim, w.c.oneIn(2))
-			w.bornAfter(of(w.c, time.Millisecond, 300*time.Millisecond, 3*time.Second))
+			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
 			return true
 		}
 	}
@@ -313,7 +313,7 @@ func (w *world) kill(p *process, arrives bool) {
 		case k.sent != nil && arrives:
 			w.late = append(w.late, lateCall{
 				name: p.name + " " + k.name + " " + k.point,
-				at:   time.Now().Add(of(w.c, 0, time.Millisecond, 100*time.Millisecond, 400*time.Millisecond, 2*time.Second)),
+				at:   time.Now().Add(of(w.c, 0, 2*time.Millisecond, 55*time.Millisecond, 305*time.Millisecond, 800*time.Millisecond)),
 				run:  k.sent,
 			})
 		case k.point == announcing:
