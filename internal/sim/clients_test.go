@@ -19,6 +19,7 @@ type clients struct {
 	inFlight map[*request]*process
 	acked    []ack
 	repeats  []*request // were stored, and may be sent again
+	repeated int
 }
 
 // request is one append. It is sent until it is answered, by another process if
@@ -115,7 +116,8 @@ func (cs *clients) append(ctx context.Context, pl place) {
 func (cs *clients) again() *request {
 	c := cs.w.c
 	old := cs.repeats[c.n(len(cs.repeats))]
-	r := &request{n: 1000 + old.n, entries: old.entries, named: true}
+	cs.repeated++
+	r := &request{n: 1000 + cs.repeated, entries: old.entries, named: true}
 	if c.oneIn(2) {
 		r.reuse = true
 		r.entries = make(map[string][]materializer.NewOperation[entry])

@@ -30,6 +30,11 @@ type result struct {
 // simulate runs one world.
 func simulate(t *testing.T, backend string, seed uint64, c *choices, verbose bool) (r result) {
 	t.Helper()
+	defer func() { // as when a goroutine is left that waits for ever
+		if v := recover(); v != nil {
+			r.err = fmt.Errorf("panic: %v", v)
+		}
+	}()
 	folder := ""
 	if backend == "sqlite" {
 		folder = scratch(t)
@@ -199,6 +204,10 @@ func seeds(t *testing.T, backend string, first, n int) (rare counters, sum uint6
 func report(t *testing.T, backend string, seed uint64, r result) {
 	t.Helper()
 	first := r.err
+	if number(t, "SIM_SHORTEN", 400) == 0 {
+		t.Errorf("seed %d on %s: %v", seed, backend, first)
+		return
+	}
 	made := shorten(r.made, number(t, "SIM_SHORTEN", 400), func(made []uint32) bool {
 		return simulate(t, backend, seed, given(made), false).err != nil
 	})
