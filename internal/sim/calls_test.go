@@ -332,13 +332,22 @@ func (h *handle) stream(ctx context.Context, call string, of func() iter.Seq2[st
 	}
 }
 
-// Collections implements [store.Registrar].
-func (h *handle) Collections(ctx context.Context) (all []store.Collection, err error) {
-	err = h.read(ctx, "collections", func() (err error) {
-		all, err = h.sh.inner.Collections(context.Background())
-		return err
-	})
-	return all, err
+// Collections implements [store.Registrar]. It does not yield, because it is called
+// with a mutex held, that of what is paused.
+func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
+	w := h.p.w
+	if h.p.dead.Load() {
+		return nil, errDead
+	}
+	if err := ended(ctx, false); err != nil {
+		return nil, err
+	}
+	if w.faults && w.c.oneIn(w.opt.unreadable) {
+		h.trouble = time.Now()
+		w.rare.FailReads++
+		return nil, fmt.Errorf("%w: collections", errInjected)
+	}
+	return h.sh.inner.Collections(context.Background())
 }
 
 // Count implements [store.Censor].

@@ -77,8 +77,7 @@ var root = context.WithValue(context.Background(), rootKey{}, true)
 // troubleLasts is how long documents may back off after an error of the store.
 const troubleLasts = 12 * time.Second
 
-// delayLasts is how long a delay may be for which the table had no room, so that the
-// store is read when it is over.
+// delayLasts is how long other delays are at most.
 const delayLasts = 3 * time.Second
 
 // checkQuiet is called when nothing goes on without time passing: then nobody may
@@ -92,12 +91,7 @@ func (w *world) checkQuiet() {
 		return
 	}
 	stats := p.m.Stats()
-	if stats.Delayed+stats.Cooling >= w.opt.queue {
-		p.crowded = time.Now()
-	}
-	if time.Since(p.crowded) < delayLasts {
-		return
-	}
+	seen := make(map[store.Key]time.Time)
 	for row, err := range w.sh.inner.Runnable(context.Background(), []string{collection}) {
 		if err != nil {
 			w.fail("reading the runnable documents: %v", err)
@@ -111,12 +105,21 @@ func (w *world) checkQuiet() {
 		case err != nil:
 			w.fail("explaining %s: %v", row.Key, err)
 		case !x.Running || x.StoreErrors > 0:
-		case x.State == materializer.StateQueued && stats.Running == 0:
-			w.fail("%s is queued and no worker takes it", row.Key)
+		case x.State == materializer.StateQueued && stats.Running < w.opt.workers:
+			w.fail("%s is queued, and no worker takes it although there are %d and %d documents running", row.Key, w.opt.workers, stats.Running)
 		case x.State == materializer.StateIdle && stats.Queued+stats.Running == 0:
-			w.fail("%s is dirty and idle, and nobody will look: %v", row.Key, x)
+			// The table may have had no room for its delay; then the store is read when
+			// that is over.
+			seen[row.Key] = time.Now()
+			if at, ok := p.idle[row.Key]; ok {
+				seen[row.Key] = at
+			}
+			if w.opt.queue >= w.opt.docs || time.Since(seen[row.Key]) > delayLasts {
+				w.fail("%s is dirty and idle, and nobody will look: %v", row.Key, x)
+			}
 		}
 	}
+	p.idle = seen
 }
 
 // converged reports whether all that was asked for is done.

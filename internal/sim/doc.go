@@ -11,5 +11,6 @@
 //	SIM_FIRST=1         the first of them
 //	SIM_SEED=7          one seed, with its trace; SIM_BACKEND=sqlite for SQLite
 //	SIM_CHOICES=3:1,…   a shortened schedule of that seed, as it was printed
-//	SIM_MUTANTS=2000    look for each planted fault within so many seeds
+//	SIM_MUTANTS=2000    look for each planted fault within so many seeds,
+//	SIM_MUTANT=requeue  or only for those whose name has this in it
 package sim

@@ -20,11 +20,14 @@ type options struct {
 	bytes                                int64
 	grace, interval                      time.Duration
 
-	kills, cuts, stops, pauses int // per step
-	refused, doubt, unreadable int // per call of the store
-	delays, skew               int
-	flaky, slow, panics, exits int // per fold
-	poison                     int // per operation
+	attempts int
+	backoff  time.Duration
+
+	kills, cuts, stops, pauses, stalls int // per step
+	refused, doubt, unreadable         int // per call of the store
+	delays, skew                       int
+	flaky, slow, panics, exits         int // per fold
+	poison                             int // per operation
 }
 
 func drawOptions(c *choices) options {
@@ -41,18 +44,21 @@ func drawOptions(c *choices) options {
 		bytes:         of[int64](c, 0, 4000, 600),
 		grace:         of(c, 10*time.Second, 300*time.Millisecond, -1),
 		interval:      of(c, 0, 0, 0, 200*time.Millisecond),
+		attempts:      of(c, 3, 6),
+		backoff:       of(c, 50*time.Millisecond, 2*time.Second),
 	}
 	// Runs in which little goes wrong find other faults than those in which all does.
 	o.kills = of(c, 0, 400, 100)
 	o.cuts = of(c, 0, 0, 400, 100)
 	o.stops = of(c, 0, 0, 500, 200)
 	o.pauses = of(c, 0, 200, 40)
+	o.stalls = of(c, 0, 30, 6)
 	o.refused = of(c, 0, 0, 60, 20)
 	o.doubt = of(c, 0, 0, 40, 12)
 	o.unreadable = of(c, 0, 0, 100, 30)
 	o.delays = of(c, 0, 0, 60, 15)
 	o.skew = of(c, 0, 0, 0, 5)
-	o.flaky = of(c, 0, 0, 30, 8)
+	o.flaky = of(c, 0, 0, 30, 5)
 	o.slow = of(c, 0, 0, 60, 15)
 	o.panics = of(c, 0, 0, 60)
 	o.exits = of(c, 0, 0, 60)

@@ -41,7 +41,7 @@ type process struct {
 	// returned that it did.
 	up, stopping, returned bool
 	folding                map[string]bool
-	crowded                time.Time // the table had no room for another delay
+	idle                   map[store.Key]time.Time // and dirty, since when
 }
 
 // bornAfter makes a process that begins after a while.
@@ -84,7 +84,7 @@ func (p *process) boot(pl place) {
 	for {
 		p.docs, err = materializer.Register(p.m, materializer.Spec[state, entry]{
 			Name: collection, Version: 1, Fold: p.fold, MinInterval: o.interval,
-			Retry: materializer.Retry{Attempts: 3, First: 50 * time.Millisecond, Cap: 2 * time.Second},
+			Retry: materializer.Retry{Attempts: o.attempts, First: o.backoff, Cap: 2 * time.Second},
 		})
 		if err == nil {
 			break

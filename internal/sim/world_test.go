@@ -60,6 +60,8 @@ type parking struct {
 	// sent is what takes effect at the store even if the process dies now; nil if
 	// nothing is on its way.
 	sent func()
+	// until is the step before which it is held back.
+	until int
 }
 
 // lateCall is a call of a dead process that is still on its way to the store.
@@ -228,8 +230,7 @@ func (w *world) step(able []*parking) {
 			next = min(next, d)
 		}
 	}
-	total := len(able) + due
-	if total == 0 {
+	if len(able)+due == 0 {
 		w.checkQuiet()
 		w.pass(next)
 		return
@@ -240,7 +241,8 @@ func (w *world) step(able []*parking) {
 		time.Sleep(d)
 		return
 	}
-	i := w.c.n(total)
+	able = w.stall(able)
+	i := w.c.n(len(able) + due)
 	if i < len(able) {
 		k := able[i]
 		w.note(k.p.name, k.name, "goes on:", k.point)
@@ -255,6 +257,22 @@ func (w *world) step(able []*parking) {
 	call.run()
 }
 
+// stall holds a goroutine back for a while, perhaps, and leaves those out that are
+// held back, unless nobody else could go on.
+func (w *world) stall(able []*parking) []*parking {
+	if len(able) == 0 {
+		return able
+	}
+	if w.c.oneIn(w.opt.stalls) {
+		able[w.c.n(len(able))].until = w.steps + 5 + w.c.n(40)
+	}
+	free := slices.DeleteFunc(slices.Clone(able), func(k *parking) bool { return k.until > w.steps })
+	if len(free) == 0 {
+		return able
+	}
+	return free
+}
+
 // disaster kills somebody, perhaps, or cuts the power.
 func (w *world) disaster() bool {
 	if w.opt.kills > 0 && w.kills < 6 && w.c.oneIn(w.opt.kills) {
@@ -267,7 +285,10 @@ func (w *world) disaster() bool {
 		if len(alive) > 0 {
 			w.kills++
 			victim := alive[w.c.n(len(alive))]
-			w.kill(victim, w.c.oneIn(2))
+			if w.sh.holder != nil && w.c.oneIn(2) {
+				victim = w.sh.holder // the one of whom most can go wrong
+			}
+			w.kill(victim, !w.c.oneIn(3))
 			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
 			return true
 		}
