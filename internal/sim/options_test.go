@@ -52,7 +52,7 @@ func drawOptions(c *choices) options {
 	o.cuts = of(c, 0, 0, 400, 100)
 	o.stops = of(c, 0, 0, 500, 200)
 	o.pauses = of(c, 0, 200, 40)
-	o.stalls = of(c, 0, 30, 6)
+	o.stalls = of(c, 0, 4, 15, 15)
 	o.refused = of(c, 0, 0, 60, 20)
 	o.doubt = of(c, 0, 0, 40, 12)
 	o.unreadable = of(c, 0, 0, 100, 30)
