@@ -34,14 +34,14 @@ func (sh *shared) token(t store.Token) (store.Token, error) {
 		}
 	}
 	cut, err := t.Cut(sh.of)
-	return store.NewToken(sh.outside, cut), err
+	return cut.In(sh.outside), err
 }
 
 // inside turns it back. The inner store's incarnation is known if it gave out a
 // token, else there are none.
 func (sh *shared) inside(t store.Token) (store.Token, error) {
 	cut, err := t.Cut(sh.outside)
-	if err != nil || cut == 0 {
+	if err != nil || t.IsZero() {
 		return t, err
 	}
 	if sh.of == 0 {
@@ -53,7 +53,7 @@ func (sh *shared) inside(t store.Token) (store.Token, error) {
 			return t, err
 		}
 	}
-	return store.NewToken(sh.of, cut), nil
+	return cut.In(sh.of), nil
 }
 
 // Append implements [store.Store].
