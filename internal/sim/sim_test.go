@@ -208,8 +208,14 @@ func report(t *testing.T, backend string, seed uint64, r result) {
 		t.Errorf("seed %d on %s: %v", seed, backend, first)
 		return
 	}
+	steps := r.rare.Steps
 	made := shorten(r.made, number(t, "SIM_SHORTEN", 400), func(made []uint32) bool {
-		return simulate(t, backend, seed, given(made), false).err != nil
+		next := simulate(t, backend, seed, given(made), false)
+		if next.err == nil || next.rare.Steps > steps {
+			return false
+		}
+		steps = next.rare.Steps
+		return true
 	})
 	short := simulate(t, backend, seed, given(made), true)
 	if first == nil {

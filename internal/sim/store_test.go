@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -332,7 +333,9 @@ func (h *handle) Follow(ctx context.Context, after uint64) (uint64, error) {
 			break
 		}
 		if after != h.foreign {
-			h.followed = h.foreign
+			if strings.HasSuffix(pl.name, "/follow0") { // not a reader, but Run
+				h.followed = h.foreign
+			}
 			return h.foreign, h.leave(pl, "follow")
 		}
 		changed := h.changed
