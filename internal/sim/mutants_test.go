@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// mutant is a fault that somebody has shipped, planted into a copy of the module.
+// mutant is a fault of a kind that is shipped easily, planted into a copy of the
+// module.
 type mutant struct {
 	name  string
 	edits []edit

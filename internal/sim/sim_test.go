@@ -35,6 +35,11 @@ func simulate(t *testing.T, backend string, seed uint64, c *choices, verbose boo
 			r.err = fmt.Errorf("panic: %v", v)
 		}
 	}()
+	// Fake time stands still while a goroutine waits for a mutex, so a world may hang.
+	watch := time.AfterFunc(time.Minute, func() {
+		fmt.Fprintf(os.Stderr, "seed %d on %s has not ended within a minute\n", seed, backend)
+	})
+	defer watch.Stop()
 	folder := ""
 	if backend == "sqlite" {
 		folder = scratch(t)
