@@ -61,7 +61,7 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 	sh := h.sh
 	call := "append to " + names(appends, func(a *store.Append) store.Key { return a.Key })
 	err = h.write(ctx, call, func(late bool) error {
-		want, wantErr, do := sh.model.plan(appends)
+		want, do, wantErr := sh.model.plan(appends)
 		sh.pending = func() {
 			do()
 			sh.log(true, func(st store.Backend) error {

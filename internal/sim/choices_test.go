@@ -11,10 +11,9 @@ import (
 // run that is given the same ones is the same run. 0 is always the plainest: the
 // first goroutine goes on, nothing fails, nobody dies.
 type choices struct {
-	rng    *rand.Rand // nil in a run of given choices
-	given  []uint32
-	made   []uint32
-	bounds []uint32
+	rng   *rand.Rand // nil in a run of given choices
+	given []uint32
+	made  []uint32
 }
 
 func drawn(seed uint64) *choices {

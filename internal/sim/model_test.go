@@ -67,7 +67,7 @@ func (d *modelDoc) view(applied int64) []byte {
 }
 
 // plan says what an append must answer, and returns what makes it so.
-func (m *model) plan(appends []store.Append) (want store.Appended, err error, do func()) {
+func (m *model) plan(appends []store.Append) (want store.Appended, do func(), err error) {
 	next := m.end
 	want.Documents = make([]store.AppendedDocument, len(appends))
 	var stores []func()
@@ -81,14 +81,14 @@ func (m *model) plan(appends []store.Append) (want store.Appended, err error, do
 			e := &a.Entries[j]
 			if seq, ok := d.ids[e.ID]; ok && e.ID != "" {
 				if d.ops[seq-1].body != string(e.Body) {
-					return want, store.ErrIDReused, nil
+					return want, nil, store.ErrIDReused
 				}
 				placed[j] = store.Placed{Seq: seq, Position: d.ops[seq-1].position, Duplicate: true}
 				continue
 			}
 			if first, ok := batch[e.ID]; ok && e.ID != "" {
 				if !bytes.Equal(a.Entries[first].Body, e.Body) {
-					return want, store.ErrIDReused, nil
+					return want, nil, store.ErrIDReused
 				}
 				placed[j] = placed[first]
 				placed[j].Duplicate = true
@@ -109,16 +109,16 @@ func (m *model) plan(appends []store.Append) (want store.Appended, err error, do
 			})
 		}
 		if a.Head != nil && fresh && *a.Head != d.head() {
-			return want, store.ErrConflict, nil
+			return want, nil, store.ErrConflict
 		}
 		want.Documents[i] = store.AppendedDocument{Head: head, Parked: d.parked, Operations: placed}
 	}
-	return want, nil, func() {
+	return want, func() {
 		for _, f := range stores {
 			f()
 		}
 		m.end = next
-	}
+	}, nil
 }
 
 // sameAppended returns how an answer differs from the one that was expected.

@@ -74,7 +74,7 @@ type counters struct {
 	DoubtStored, DoubtNotStored, Refused, FailReads int
 	Lagged, TableFull, Rereads, Takeovers           int
 	ViewsLost, Conflicts, Duplicates, ReusedIDs     int
-	ParkedDocs, Seized, Replaced, Slices, Suspects  int
+	ParkedDocs, Seized, Slices, Suspects            int
 	ReadsAtLeast, Drains, Stuck, Handovers          int
 	// LeasesLost waits for leases.
 	LeasesLost int
