@@ -3,6 +3,8 @@ package bus
 import (
 	"context"
 	"sync"
+
+	"github.com/refold-go/refold/internal/yield"
 )
 
 // Subscription is one subscriber's place on a [Bus]. Receive is for one
@@ -49,7 +51,9 @@ func (s *Subscription[T]) Receive(ctx context.Context, buf []T) (int, error) {
 		}
 		select {
 		case <-s.wake:
+			yield.At(ctx, "woken by the bus")
 		case <-ctx.Done():
+			yield.At(ctx, "stopped at the bus")
 			s.stopWaiting()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/bus"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -45,8 +46,8 @@ const (
 func (d *Dispatcher) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	sub := d.subscribe()
-	g.Go(func() error { return d.listen(ctx, sub) })
-	g.Go(func() error { return d.feed(ctx) })
+	g.Go(func() error { return d.listen(yield.Start(ctx, "listen", 0), sub) })
+	g.Go(func() error { return d.feed(yield.Start(ctx, "feed", 0)) })
 	return g.Wait()
 }
 
@@ -110,9 +111,16 @@ func (d *Dispatcher) feed(ctx context.Context) error {
 		timer.Reset(time.Until(next))
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-d.Table.Woken():
 		case <-timer.C:
+		}
+		yield.At(ctx, "woken to feed")
+		select { // whatever of it was first: all that is due is looked at
+		case <-d.Table.Woken():
+		default:
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -134,9 +135,11 @@ func (t *Table) Take(ctx context.Context, buf []Ticket) (int, error) {
 		t.mu.Unlock()
 		select {
 		case <-me.wake:
+			yield.At(ctx, "woken to take")
 			t.mu.Lock()
 			t.waiters.woken(me)
 		case <-ctx.Done():
+			yield.At(ctx, "stopped at take")
 			t.mu.Lock()
 			t.waiters.withdraw(me)
 		}

@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 
+	"github.com/refold-go/refold/internal/yield"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -49,7 +50,9 @@ func (b *budget) take(ctx context.Context, n int64) error {
 		case <-waiting:
 		}
 	}()
-	if b.sem.Acquire(ctx, n) != nil {
+	err := b.sem.Acquire(ctx, n)
+	yield.At(ctx, "waited for bytes")
+	if err != nil {
 		return context.Cause(ctx)
 	}
 	return nil

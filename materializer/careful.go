@@ -1,14 +1,18 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -96,6 +100,7 @@ func (l *lane) wait(ctx context.Context, d time.Duration) {
 	case <-l.e.suspects.poke:
 	case <-due:
 	}
+	yield.At(ctx, "woken to look for suspects")
 }
 
 func (l *lane) next() (key store.Key, ok bool) {
@@ -178,14 +183,14 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 		err = e.rounds(ctx, h, []int{0})
 		defer e.lane.attempted(tickets[0].Key)
 		if h.wasStale() || len(h.unsettled([]int{0})) > 0 {
-			e.unmark(h)
+			e.unmark(ctx, h)
 		}
 	}
 	if err != nil {
 		e.trouble(ctx, err, h, h.unsettled([]int{0}))
 		e.lane.rest(h.results[0].Until)
 	}
-	return h.finish()
+	return h.finish(ctx)
 }
 
 func (l *lane) rest(until time.Time) {
@@ -271,22 +276,26 @@ func (l *lane) attempted(key store.Key) {
 
 // takeBack takes back the records of attempts that were given up because Run was
 // told to stop: nobody makes them any more. The gate is closed.
-func (e *engine) takeBack() {
+func (e *engine) takeBack(ctx context.Context) {
 	e.lane.mu.Lock()
 	marked := maps.Clone(e.lane.marked)
 	e.lane.mu.Unlock()
-	for key, before := range marked {
-		if err := e.restore(key, before, e.st.Commit); err != nil {
+	for _, key := range slices.SortedFunc(maps.Keys(marked), compareKeys) {
+		if err := e.restore(ctx, key, marked[key], e.st.Commit); err != nil {
 			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
 		}
 	}
 }
 
+func compareKeys(a, b store.Key) int {
+	return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.ID, b.ID))
+}
+
 // unmark takes the record of an attempt back that was not made: Run was told to
 // stop, or the store failed. If that fails too, this process remembers it.
-func (e *engine) unmark(h *hand) {
+func (e *engine) unmark(ctx context.Context, h *hand) {
 	key := h.tickets[0].Key
-	err := e.restore(key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	err := e.restore(ctx, key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 		return e.write(ctx, []item{{commit: commits[0]}})
 	})
 	if err != nil {
@@ -299,9 +308,9 @@ func (e *engine) unmark(h *hand) {
 
 // restore gives a document the failure back that it had before an attempt was
 // recorded, if that is still what it has.
-func (e *engine) restore(key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
+func (e *engine) restore(ctx context.Context, key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
 	// The context of the run may be over.
-	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, ErrGraceOver)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), time.Second, ErrGraceOver)
 	defer cancel()
 	docs, err := e.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil || !docs[0].Dirty() {

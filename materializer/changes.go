@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -133,6 +134,7 @@ func (m *Materializer) listen(ctx context.Context, w *wait, matches func(Key) bo
 	go func() {
 		defer close(followed)
 		defer w.notify()
+		ctx := yield.Start(ctx, "hear", 0)
 		for seen := uint64(0); ; {
 			next, err := f.Follow(ctx, seen)
 			if err != nil {

@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ type engine struct {
 
 	// mu guards the following field.
 	mu    sync.Mutex
-	hands map[*hand]struct{}
+	hands []*hand
 }
 
 // newEngine makes the engine of a Run that is told to stop when stopping is
@@ -42,7 +43,6 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		fail:         fail,
 		budget:       newBudget(m.cfg.Bytes, workers, stopping),
 		busy:         make(chan struct{}, 1),
-		hands:        make(map[*hand]struct{}),
 	}
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	return e
@@ -73,7 +73,7 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 // begin registers what a worker has taken, until end.
 func (e *engine) begin(h *hand) {
 	e.mu.Lock()
-	e.hands[h] = struct{}{}
+	e.hands = append(e.hands, h)
 	e.mu.Unlock()
 	select {
 	case e.busy <- struct{}{}:
@@ -84,7 +84,7 @@ func (e *engine) begin(h *hand) {
 func (e *engine) end(h *hand) {
 	h.drop(e.budget)
 	e.mu.Lock()
-	delete(e.hands, h)
+	e.hands = slices.DeleteFunc(e.hands, func(other *hand) bool { return other == h })
 	e.mu.Unlock()
 	h.end()
 }

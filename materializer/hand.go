@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -157,12 +158,13 @@ func (h *hand) takeOut() (tickets []dispatcher.Ticket, results []dispatcher.Resu
 
 // finish returns the results that the worker gives back. If the hand is being
 // seized it waits until that is done.
-func (h *hand) finish() []dispatcher.Result {
+func (h *hand) finish(ctx context.Context) []dispatcher.Result {
 	h.mu.Lock()
 	taken := h.taken
 	h.mu.Unlock()
 	if taken != nil {
 		<-taken
+		yield.At(ctx, "the hand was seized")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -3,7 +3,9 @@ package materializer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,13 +145,9 @@ func (m *Materializer) collection(name string) *collection {
 	return m.collections[name]
 }
 
-// names returns the registered collections.
+// names returns the registered collections, in order.
 func (m *Materializer) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	names := make([]string, 0, len(m.collections))
-	for name := range m.collections {
-		names = append(names, name)
-	}
-	return names
+	return slices.Sorted(maps.Keys(m.collections))
 }

@@ -3,10 +3,12 @@ package materializer
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/worker"
 )
 
@@ -35,10 +37,13 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-timer.C:
 		}
-		for h := range e.inHand() {
+		yield.At(ctx, "woken to mind")
+		if ctx.Err() != nil {
+			return nil
+		}
+		for _, h := range e.inHand() {
 			limit := patience
 			if h.careful {
 				limit = carefulPatience
@@ -59,7 +64,6 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 		if len(e.inHand()) == 0 {
 			select {
 			case <-ctx.Done():
-				return nil
 			case <-e.busy:
 			}
 		}
@@ -67,15 +71,11 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 	}
 }
 
-// inHand returns the hands of now.
-func (e *engine) inHand() map[*hand]struct{} {
+// inHand returns the hands of now, in the order in which they were taken.
+func (e *engine) inHand() []*hand {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	hands := make(map[*hand]struct{}, len(e.hands))
-	for h := range e.hands {
-		hands[h] = struct{}{}
-	}
-	return hands
+	return slices.Clone(e.hands)
 }
 
 // storeKept stores what was folded before a fold that does not return, or that
@@ -118,10 +118,16 @@ func (r replacement) Take(ctx context.Context, buf []dispatcher.Ticket) (int, er
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() {
+		ctx := yield.Start(ctx, "over", 0)
+		over := false
 		select {
 		case <-r.over:
-			cancel(io.EOF)
+			over = true
 		case <-ctx.Done():
+		}
+		yield.At(ctx, "over")
+		if over {
+			cancel(io.EOF)
 		}
 	})
 	n, err := r.Source.Take(ctx, buf)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/worker"
 )
 
@@ -44,6 +45,7 @@ func (p *pools) replace(ctx context.Context, careful bool, over <-chan struct{})
 func (p *pools) start(ctx context.Context, src source, pool worker.Pool[dispatcher.Ticket, dispatcher.Result]) error {
 	pool.Grace, pool.Failed = p.cfg.Grace, p.failed
 	err := pool.Run(ctx, src)
+	yield.At(ctx, "the pool has ended")
 	if stuck, ok := errors.AsType[*stuckError](err); ok {
 		p.mu.Lock()
 		defer p.mu.Unlock()

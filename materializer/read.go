@@ -137,9 +137,13 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		})
 		return true, nil
 	}
-	if m.suspect(doc.Since) {
+	switch {
+	case m.suspect(doc.Since):
 		m.suspects.look() // the pool would pass it over
-	} else {
+	case doc.Failure != nil && doc.Failure.Delay > 0:
+		// It is looked at when the delay is over, also if the table has no room for it.
+		// A signal would then be one that is answered at once, and so on in a circle.
+	default:
 		m.nudge(doc.Key)
 	}
 	return false, nil

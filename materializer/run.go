@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -60,7 +61,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	err = m.run(ctx)
 	m.running.Store(false)
 	giveUp := claim.Release
-	if m.suspectsLeft() {
+	if m.suspectsLeft(ctx) {
 		giveUp = claim.Abandon // the next one goes on with them
 	}
 	if released := giveUp(); err == nil {
@@ -72,11 +73,11 @@ func (m *Materializer) Run(ctx context.Context) error {
 
 // suspectsLeft reports whether suspects have neither passed nor parked yet, or
 // whether that is not known, as of those in a paused collection.
-func (m *Materializer) suspectsLeft() bool {
+func (m *Materializer) suspectsLeft(ctx context.Context) bool {
 	if m.suspects.end.Load() == 0 {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for row, err := range m.st.Runnable(ctx, m.names()) {
 		if err != nil || m.suspect(row.Since) {
@@ -104,26 +105,31 @@ func (m *Materializer) run(ctx context.Context) error {
 	pools := &pools{engine: e}
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
-	g.Go(func() error { return m.follow(ctx) })
-	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
+	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0)) })
 	g.Go(func() error {
-		return e.mind(ctx, func(careful bool, over <-chan struct{}, ended func()) {
+		replaced := 0
+		return e.mind(yield.Start(ctx, "mind", 0), func(careful bool, over <-chan struct{}, ended func()) {
+			replaced++
+			n := replaced
 			g.Go(func() error {
 				defer ended()
-				return pools.replace(ctx, careful, over)
+				return pools.replace(yield.Start(ctx, "replacement", n), careful, over)
 			})
 		})
 	})
 	if m.suspects.end.Load() > 0 {
-		g.Go(func() error { return pools.careful(ctx, e.lane) })
+		g.Go(func() error { return pools.careful(yield.Start(ctx, "lane", 0), e.lane) })
 	}
 	g.Go(func() error {
 		defer fail(nil)
-		return pools.run(ctx, e, m.cfg.Workers)
+		return pools.run(yield.Start(ctx, "pool", 0), e, m.cfg.Workers)
 	})
 	err := g.Wait()
+	yield.At(ctx, "all have ended")
 	e.gate.close()
-	e.takeBack()
+	yield.At(ctx, "waited for the gate")
+	e.takeBack(ctx)
 	if stuck := pools.abandoned(); len(stuck) > 0 {
 		err = e.stuck(stuck)
 	}
@@ -162,7 +168,10 @@ func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] 
 				e.fail(err)
 			}
 			if err == nil && e.suspect(row.Since) {
-				continue // the lane reads them itself
+				// The lane reads them itself, but has to be told: whoever made the document
+				// runnable may not have been heard.
+				e.suspects.look()
+				continue
 			}
 			if !yield(row, err) {
 				return
@@ -196,7 +205,7 @@ func (m *Materializer) follow(ctx context.Context) error {
 // now, the documents whose runs were given up.
 func (e *engine) stuck(abandoned []dispatcher.Ticket) error {
 	err := &StuckError{}
-	for h := range e.inHand() {
+	for _, h := range e.inHand() {
 		if key, ok := h.key(); ok {
 			err.Documents = append(err.Documents, key)
 		}

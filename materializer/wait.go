@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,44 +72,60 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 	return c.Wait(ctx, end, ids...)
 }
 
-// wait goes through the runnable documents, the one that lacks the oldest
-// operation first, and waits for each that lacks something the token covers. In
-// that order the first one that lacks only what is beyond the whole token ends the
-// pass. What became runnable behind the pass is found by another one, until one
-// finds nothing.
+// wait waits for the runnable documents, then for those of paused collections, and
+// then looks at the parked ones. One that is resumed just before that is in
+// neither, so that the runnable ones are looked at once more.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
 	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
 		return err
 	}
-	for again := true; again; {
-		again = false
-		for row, err := range m.st.Runnable(ctx, collections) {
-			if err != nil {
-				return err
-			}
-			if row.Since.Position > token.Max() {
-				break
-			}
-			lacks, err := m.lacks(ctx, token, row.Key)
-			if err != nil {
-				return err
-			}
-			if !lacks {
-				continue // it is not as it was, or lacks what another writer has beyond the token
-			}
-			again = true
-			if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) && !gone(err) {
-				return err
-			}
+	for {
+		again, err := m.waitForRunnable(ctx, token, collections)
+		if err == nil && !again {
+			again, err = m.waitForPaused(ctx, token, collections)
 		}
-		if !again {
-			var err error
-			if again, err = m.waitForPaused(ctx, token, collections); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if again {
+			continue
+		}
+		parked, err := m.parkedBehind(ctx, token, collections)
+		if err == nil {
+			again, err = m.waitForRunnable(ctx, token, collections)
+		}
+		if err != nil || !again {
+			return cmp.Or(err, parked)
 		}
 	}
-	return m.parkedBehind(ctx, token, collections)
+}
+
+// waitForRunnable goes through the runnable documents, the one that lacks the
+// oldest operation first, and waits for each that lacks something the token covers.
+// In that order the first one that lacks only what is beyond the whole token ends
+// the pass. It reports whether it has waited: what became runnable behind the pass
+// is found by another one.
+func (m *Materializer) waitForRunnable(ctx context.Context, token Token, collections []string) (waited bool, err error) {
+	for row, err := range m.st.Runnable(ctx, collections) {
+		if err != nil {
+			return false, err
+		}
+		if row.Since.Position > token.Max() {
+			break
+		}
+		lacks, err := m.lacks(ctx, token, row.Key)
+		if err != nil {
+			return false, err
+		}
+		if !lacks {
+			continue // it is not as it was, or lacks what another writer has beyond the token
+		}
+		waited = true
+		if err := m.waitFor(ctx, token, row.Key); err != nil && !errors.Is(err, ErrParked) && !gone(err) {
+			return false, err
+		}
+	}
+	return waited, nil
 }
 
 // waitForPaused waits for a document of a paused collection that lacks something
@@ -204,19 +221,19 @@ func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error 
 }
 
 // parkedBehind returns an error that names parked documents which lack what the
-// token covers, or nil.
-func (m *Materializer) parkedBehind(ctx context.Context, token Token, collections []string) error {
+// token covers, or nil if there are none.
+func (m *Materializer) parkedBehind(ctx context.Context, token Token, collections []string) (parked, err error) {
 	const most = 5
 	var names []string
 	n := 0
 	for _, collection := range collections {
 		for doc, err := range m.st.Parked(ctx, collection) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			seq, err := m.resolve(ctx, token, doc.Key)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if seq <= doc.Applied {
 				continue
@@ -228,9 +245,9 @@ func (m *Materializer) parkedBehind(ctx context.Context, token Token, collection
 	}
 	switch {
 	case n == 0:
-		return nil
+		return nil, nil
 	case n > most:
 		names = append(names, fmt.Sprintf("and %d more", n-most))
 	}
-	return fmt.Errorf("%w: %s", ErrParked, strings.Join(names, ", "))
+	return fmt.Errorf("%w: %s", ErrParked, strings.Join(names, ", ")), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -87,12 +88,21 @@ func (m *Materializer) await(ctx context.Context, k store.Key, look func() (enou
 			watching = true
 			defer m.hear(ctx, k, w)()
 		}
+		var over error
 		select {
-		case <-w.wake:
-		case <-m.ended:
-			return m.notRunning()
-		case <-ctx.Done():
-			return fmt.Errorf("refold: waiting for %s: %w", k, context.Cause(ctx))
+		case <-w.wake: // before anything else: the view may be there
+		default:
+			select {
+			case <-w.wake:
+			case <-m.ended:
+				over = m.notRunning()
+			case <-ctx.Done():
+				over = fmt.Errorf("refold: waiting for %s: %w", k, context.Cause(ctx))
+			}
+		}
+		yield.At(ctx, "woken to read")
+		if over != nil {
+			return over
 		}
 	}
 }

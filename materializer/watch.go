@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -54,8 +55,11 @@ func (m *Materializer) sweep(ctx context.Context) error {
 			timer.Reset(wait)
 			select {
 			case <-ctx.Done():
-				return nil
 			case <-timer.C:
+			}
+			yield.At(ctx, "woken to sweep")
+			if ctx.Err() != nil {
+				return nil
 			}
 			if _, err := m.lookAround(ctx); err != nil && ctx.Err() == nil {
 				m.cfg.Logger.Warn().Err(err).Msg("cannot look for documents that were overlooked")

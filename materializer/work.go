@@ -41,7 +41,7 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 	} else if some {
 		e.troubles.Store(0)
 	}
-	return h.finish()
+	return h.finish(ctx)
 }
 
 // perhapsOfOne reports whether an error of several documents may be the fault of

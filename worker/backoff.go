@@ -2,8 +2,9 @@ package worker
 
 import (
 	"math"
-	"math/rand/v2"
 	"time"
+
+	"github.com/refold-go/refold/internal/yield"
 )
 
 // Backoff says how long to wait before trying again: exponentially longer with
@@ -24,7 +25,7 @@ type Backoff struct {
 // included. Attempt is the number of attempts that have failed, 1 or more; less
 // counts as 1.
 func (b Backoff) Delay(attempt int) time.Duration {
-	return time.Duration(rand.Uint64N(uint64(b.Ceiling(attempt)) + 1)) // #nosec G115 G404 -- it is never negative, and no secret
+	return time.Duration(yield.Random(uint64(b.Ceiling(attempt)) + 1)) // #nosec G115 -- it is never negative
 }
 
 // Ceiling returns the longest delay that Delay may return for this attempt:

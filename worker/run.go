@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/refold-go/refold/internal/yield"
 )
 
 // run is the state of one call of [Pool.Run].
@@ -52,7 +54,7 @@ func newRun[T, R any](ctx context.Context, p *Pool[T, R], src Source[T, R]) *run
 func (r *run[T, R]) start(workers int) {
 	r.slots = make([]*slot[T], workers)
 	for i := range r.slots {
-		r.slots[i] = newSlot[T](r.pool.batch())
+		r.slots[i] = newSlot[T](i, r.pool.batch())
 	}
 	for _, s := range r.slots {
 		go r.worker(s)
@@ -74,11 +76,15 @@ func (r *run[T, R]) wait(closed <-chan struct{}, d time.Duration) bool {
 			continue
 		default:
 		}
+		ended := false
 		select {
 		case <-s.ended:
+			ended = true
 		case <-closed:
-			return false
 		case <-up:
+		}
+		yield.At(r.ctx, "waited for a worker")
+		if !ended {
 			return false
 		}
 	}

@@ -1,8 +1,11 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/refold-go/refold/internal/yield"
 )
 
 // The states of a worker. Every way from Take to Done goes through busy and
@@ -27,6 +30,7 @@ const (
 
 // slot is the place of one worker. After a Goexit the next goroutine has it.
 type slot[T any] struct {
+	number int
 	// state is changed by the worker, and from idle or busy to lost by Run.
 	state atomic.Int32
 	// ended is closed when the worker's goroutine is about to end, and has no
@@ -39,8 +43,8 @@ type slot[T any] struct {
 	items []T
 }
 
-func newSlot[T any](batch int) *slot[T] {
-	return &slot[T]{ended: make(chan struct{}), buf: make([]T, batch)}
+func newSlot[T any](number, batch int) *slot[T] {
+	return &slot[T]{number: number, ended: make(chan struct{}), buf: make([]T, batch)}
 }
 
 // worker is the life of a worker.
@@ -54,8 +58,9 @@ func (r *run[T, R]) worker(s *slot[T]) {
 		}
 		close(s.ended)
 	}()
-	for r.intake.Err() == nil {
-		if !r.once(s) {
+	intake, work := yield.Start(r.intake, "worker", s.number), yield.Name(r.work, "worker", s.number)
+	for intake.Err() == nil {
+		if !r.once(s, intake, work) {
 			return
 		}
 	}
@@ -64,8 +69,8 @@ func (r *run[T, R]) worker(s *slot[T]) {
 
 // once takes items, runs them and gives them back. It returns false if the worker
 // is to end.
-func (r *run[T, R]) once(s *slot[T]) bool {
-	n, err := r.src.Take(r.intake, s.buf)
+func (r *run[T, R]) once(s *slot[T], intake, work context.Context) bool {
+	n, err := r.src.Take(intake, s.buf)
 	if n < 0 || n > len(s.buf) || n == 0 && err == nil {
 		n, err = 0, fmt.Errorf("%w: %d", ErrSource, n)
 	}
@@ -80,14 +85,14 @@ func (r *run[T, R]) once(s *slot[T]) bool {
 	if !s.state.CompareAndSwap(idle, busy) {
 		return false
 	}
-	results, err := r.try(s.items)
+	results, err := r.try(work, s.items)
 	return r.giveBack(s, results, err)
 }
 
 // try is one run, guarded against panics.
-func (r *run[T, R]) try(items []T) (results []R, err error) {
+func (r *run[T, R]) try(work context.Context, items []T) (results []R, err error) {
 	err = Guard(func() error {
-		results = r.pool.Work(r.work, items)
+		results = r.pool.Work(work, items)
 		if len(results) != len(items) {
 			return countError(len(results), len(items))
 		}

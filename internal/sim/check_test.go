@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+)
+
+// check compares what was written in the last step with the model.
+func (w *world) check() {
+	sh := w.sh
+	if len(sh.touched) == 0 {
+		return
+	}
+	for k := range sh.touched {
+		w.checkDocument(k)
+	}
+	clear(sh.touched)
+}
+
+func (w *world) checkDocument(k store.Key) {
+	d, doc := w.sh.model.doc(k), w.sh.load(k)
+	switch {
+	case doc.Head != d.head():
+		w.fail("head of %s is %d, want %d", k, doc.Head, d.head())
+	case doc.Applied != d.applied:
+		w.fail("%s is applied up to %d, want %d", k, doc.Applied, d.applied)
+	case doc.Applied > doc.Head:
+		w.fail("%s is applied up to %d of %d", k, doc.Applied, doc.Head)
+	case !bytes.Equal(doc.View, d.view(doc.Applied)):
+		w.fail("view of %s at %d is %s, want %s", k, doc.Applied, doc.View, d.view(doc.Applied))
+	case doc.Parked() != d.parked:
+		w.fail("%s is parked: %t, want %t", k, doc.Parked(), d.parked)
+	case doc.Dirty() && doc.Since.Position != d.ops[doc.Applied].position:
+		w.fail("%s lacks position %d first, want %d", k, doc.Since.Position, d.ops[doc.Applied].position)
+	}
+}
+
+// checkLog compares all operations, and everything else once more.
+func (w *world) checkLog() {
+	for k, d := range w.sh.model.docs {
+		w.checkDocument(k)
+		seq := int64(0)
+		for op, err := range store.ReadOperations(context.Background(), w.sh.inner, k, 1) {
+			if err != nil {
+				w.fail("reading the operations of %s: %v", k, err)
+				return
+			}
+			if seq++; seq > d.head() || op.Seq != seq {
+				w.fail("%s has an operation %d after %d", k, op.Seq, seq-1)
+				return
+			}
+			if m := d.ops[seq-1]; op.ID != m.id || string(op.Body) != m.body || op.Position != m.position {
+				w.fail("operation %d of %s is %+v, want %+v", seq, k, op, m)
+			}
+		}
+		if seq != d.head() {
+			w.fail("%s has %d operations, want %d", k, seq, d.head())
+		}
+	}
+	for _, a := range w.clients.acked {
+		if w.sh.model.doc(key(a.id)).head() < a.seq {
+			w.fail("operation %d of %s was acknowledged and is gone", a.seq, a.id)
+		}
+	}
+}
+
+// root is the context by which the root looks into a process.
+var root = context.WithValue(context.Background(), rootKey{}, true)
+
+// troubleLasts is how long documents may back off after an error of the store.
+const troubleLasts = 12 * time.Second
+
+// delayLasts is how long other delays are at most.
+const delayLasts = 3 * time.Second
+
+// checkQuiet is called when nothing goes on without time passing: then nobody may
+// be idle and dirty in the process that makes the views.
+func (w *world) checkQuiet() {
+	p := w.sh.holder
+	if p == nil || p.dead.Load() || p.stopping || p.returned || !p.up {
+		return
+	}
+	if time.Since(p.h.trouble) < troubleLasts || p.h.followed != p.h.foreign || p.h.delayed > 0 {
+		return
+	}
+	stats := p.m.Stats()
+	seen := make(map[store.Key]time.Time)
+	for row, err := range w.sh.inner.Runnable(context.Background(), []string{collection}) {
+		if err != nil {
+			w.fail("reading the runnable documents: %v", err)
+			return
+		}
+		if row.Wait > 0 {
+			continue
+		}
+		x, err := p.m.Explain(root, row.Key)
+		switch {
+		case err != nil:
+			w.fail("explaining %s: %v", row.Key, err)
+		case !x.Running || x.StoreErrors > 0:
+		case x.State == materializer.StateQueued && stats.Running < w.opt.workers:
+			w.fail("%s is queued, and no worker takes it although there are %d and %d documents running", row.Key, w.opt.workers, stats.Running)
+		case x.State == materializer.StateIdle && stats.Queued+stats.Running == 0:
+			// The table may have had no room for its delay; then the store is read when
+			// that is over.
+			seen[row.Key] = time.Now()
+			if at, ok := p.idle[row.Key]; ok {
+				seen[row.Key] = at
+			}
+			if w.opt.queue >= w.opt.docs || time.Since(seen[row.Key]) > delayLasts {
+				w.fail("%s is dirty and idle, and nobody will look: %v", row.Key, x)
+			}
+		}
+	}
+	p.idle = seen
+}
+
+// converged reports whether all that was asked for is done.
+func (w *world) converged() bool {
+	if !w.clients.done() {
+		return false
+	}
+	for _, d := range w.sh.model.docs {
+		if d.applied < d.head() || d.parked {
+			return false
+		}
+	}
+	return true
+}
+
+// tableEmpty reports whether whoever makes the views has nothing to do.
+func (w *world) tableEmpty() bool {
+	if w.sh.holder == nil {
+		return true
+	}
+	s := w.sh.holder.m.Stats()
+	return s.Queued+s.Running+s.Delayed+s.Cooling == 0
+}
+
+// unfinished describes what is not done.
+func (w *world) unfinished() string {
+	var b strings.Builder
+	if p := w.sh.holder; p != nil && p.up {
+		fmt.Fprintf(&b, "%+v; ", p.m.Stats())
+	}
+	if n := len(w.clients.todo) + len(w.clients.inFlight); n > 0 {
+		fmt.Fprintf(&b, "%d requests are not answered; ", n)
+	}
+	for _, k := range w.keys() {
+		d := w.sh.model.doc(k)
+		if d.applied == d.head() && !d.parked {
+			continue
+		}
+		fmt.Fprintf(&b, "%s is at %d of %d, parked %t", k, d.applied, d.head(), d.parked)
+		if p := w.sh.holder; p != nil && p.up {
+			x, err := p.m.Explain(root, k)
+			fmt.Fprintf(&b, " (%v, %v)", x, err)
+		}
+		b.WriteString("; ")
+	}
+	return b.String()
+}
+
+// calmFor is how long it may take at most until everything is in its view, when
+// nothing fails any more: a document of which the store failed several times waits
+// for up to a minute.
+const calmFor = 150 * time.Second
+
+// calm ends the faults, and checks that everything comes to rest.
+func (w *world) calm() {
+	w.note("the faults are over")
+	w.faults, w.healed = false, true
+	if !slices.ContainsFunc(w.procs, func(p *process) bool { return !p.dead.Load() && !p.stopping }) {
+		w.bornAfter(time.Millisecond)
+	}
+	began := time.Now()
+	helped := make(map[*process]bool)
+	rested := false
+	w.run(func(quiet bool) bool {
+		if time.Since(began) > calmFor {
+			w.fail("%v after the last fault not everything is done: %s", calmFor, w.unfinished())
+			return true
+		}
+		for _, p := range w.procs {
+			if p.up && !p.dead.Load() && !p.stopping && !helped[p] && len(helped) == 0 {
+				helped[p] = true
+				p.spawn("operator", func(ctx context.Context, pl place) { rested = w.operate(ctx, pl) })
+				return false
+			}
+		}
+		return rested && quiet && w.tableEmpty()
+	})
+	w.checkLog()
+}
+
+// operate does what is left to do, and waits until everything is in its view.
+func (w *world) operate(ctx context.Context, pl place) bool {
+	w.park(pl, "begins", nil)
+	for !w.converged() {
+		w.clients.append(ctx, pl)
+		if slices.ContainsFunc(w.keys(), func(k store.Key) bool { return w.sh.model.doc(k).parked }) {
+			if _, err := pl.p.docs.ResumeAll(ctx); err != nil {
+				w.fail("resuming: %v", err)
+			}
+		}
+		w.sleep(pl, 500*time.Millisecond, "looks again")
+		if w.err != nil {
+			return false
+		}
+	}
+	if err := pl.p.m.Drain(ctx); err != nil {
+		w.fail("draining at the end: %v", err)
+	}
+	for _, a := range w.clients.acked {
+		v, err := pl.p.docs.Get(ctx, a.id, materializer.AtLeast(a.token))
+		if err != nil || v.Applied < a.seq {
+			w.fail("reading %s at the end: %+v, %v", a.id, v, err)
+			break
+		}
+	}
+	w.sleep(pl, time.Second, "is content") // what cools must leave the table
+	return true
+}
+
+// stopAll ends all processes in good order, and waits for them.
+func (w *world) stopAll() {
+	for _, p := range w.procs {
+		if !p.dead.Load() {
+			p.account()
+			p.stopping = true
+			p.stop()
+		}
+	}
+	began := time.Now()
+	w.run(func(bool) bool {
+		if n := w.alive.Load(); n > 0 && time.Since(began) < 5*time.Minute {
+			return false
+		} else if n > 0 {
+			w.fail("%d goroutines have not ended", n)
+		}
+		return true
+	})
+}

@@ -1,0 +1,264 @@
+package sim
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mutant is a fault of a kind that is shipped easily, planted into a copy of the
+// module.
+type mutant struct {
+	name  string
+	edits []edit
+}
+
+// edit replaces a text that the file has exactly once.
+type edit struct{ file, old, new string }
+
+const yieldImport = "\t\"github.com/refold-go/refold/internal/yield\"\n"
+
+var mutants = []mutant{
+	{"requeue flag dropped", []edit{
+		{"dispatcher/table.go", "\tcase Running:\n\t\te.state = Requeue\n", ""},
+	}},
+	{"signal as check-then-act outside the lock", []edit{
+		{"dispatcher/dispatcher.go", "\t\t\td.Table.SignalAll(keys[:n])\n", `			for _, k := range keys[:n] {
+				seen := d.Table.State(k)
+				yield.At(ctx, "has checked, will act")
+				d.Table.act(k, seen)
+			}
+`},
+		{"dispatcher/table.go", "// Take waits until", `func (t *Table) act(k store.Key, seen State) {
+	hash := t.hash(k)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slot, found := t.findLocked(k, hash); seen == Running {
+		if found && t.slab.at(slot).state == Running {
+			t.slab.at(slot).state = Requeue
+		}
+		return
+	} else if found && t.slab.at(slot).state == Running {
+		return
+	}
+	t.signalLocked(k, hash)
+}
+
+// Take waits until`},
+	}},
+	{"operations read before the state is running", []edit{
+		{"dispatcher/table.go", "e.state, e.link, e.absorbed = Running, t.turn, 0", "e.state, e.link, e.absorbed = Queued, t.turn, 0"},
+		{"dispatcher/table.go", "\t\tif !e.inHand(ticket.turn) {\n", "\t\tif e.state == Queued && e.link == ticket.turn {\n\t\t\te.state = Running\n\t\t}\n\t\tif !e.inHand(ticket.turn) {\n"},
+	}},
+	{"done before commit", []edit{
+		{"materializer/commit.go", "\toutcomes, err := e.write(ctx, b)\n", `	for i := range b {
+		h.settle(b[i].index, dispatcher.Result{Verdict: dispatcher.Done})
+	}
+	if !h.careful {
+		e.giveBack(h)
+	}
+	outcomes, err := e.write(ctx, b)
+`},
+	}},
+	{"announced before stored", []edit{
+		{"store/memory/append.go", "\tresult, err := s.append(ctx, appends)\n\tif err == nil {\n\t\ts.listeners.Appended(appends, result)\n\t}\n", `	keys := make([]store.Key, len(appends))
+	for i := range appends {
+		keys[i] = appends[i].Key
+	}
+	s.listeners.Dirty(keys)
+	result, err := s.append(ctx, appends)
+`},
+	}},
+	{"finish as check-then-act", []edit{
+		{"dispatcher/state.go", "\tVerdict Verdict\n", "\tVerdict Verdict\n\tSeen bool\n"},
+		{"dispatcher/table.go", "\trequeue := e.state == Requeue\n", "\trequeue := r.Seen\n"},
+		{"materializer/work.go", "\treturn h.finish(ctx)\n", `	results := h.finish(ctx)
+	for i := range results {
+		results[i].Seen = e.table.State(tickets[i].Key) == dispatcher.Requeue
+	}
+	yield.At(ctx, "has checked, will act")
+	return results
+`},
+		{"materializer/work.go", "\t\"github.com/refold-go/refold/store\"\n", yieldImport + "\t\"github.com/refold-go/refold/store\"\n"},
+	}},
+	{"no look at the dirty documents after a crash", []edit{
+		{"dispatcher/dispatcher.go", "\tsub := d.Bus.Subscribe(size)\n\td.Table.Reread()\n", "\tsub := d.Bus.Subscribe(size)\n"},
+		{"materializer/run.go", "\t\tseen = next\n\t\tm.waits.notifyAll()\n", "\t\tif seen == 0 {\n\t\t\tseen = next\n\t\t\tcontinue\n\t\t}\n\t\tseen = next\n\t\tm.waits.notifyAll()\n"},
+	}},
+	{"requeue enqueued at once", []edit{
+		{"dispatcher/table.go", "\tcase Running:\n\t\te.state = Requeue\n", "\tcase Running:\n\t\tt.pushLocked(slot)\n\t\tt.waiters.wakeOne()\n"},
+	}},
+	{"dirty cleared without comparing the head", []edit{
+		{"store/memory/commit.go", "\tin.enterLocked(d)\n\tif d.dirty() {\n\t\treturn store.StillDirty\n\t}\n", "\tif d.parked() || c.Failure != nil {\n\t\tin.enterLocked(d)\n\t}\n\tif c.Failure != nil && d.dirty() {\n\t\treturn store.StillDirty\n\t}\n"},
+	}},
+	{"still dirty taken for done", []edit{
+		{"materializer/commit.go", "\t\treturn dispatcher.Result{Verdict: dispatcher.Again, Until: rest}\n", "\t\treturn dispatcher.Result{Verdict: dispatcher.Done, Until: rest}\n"},
+	}},
+	{"view written without a guard", []edit{
+		{"store/memory/commit.go", "d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch", "d == nil || d.parked() || d.epoch != c.Epoch"},
+	}},
+	{"a worker that takes one of several wakes nobody", []edit{
+		{"dispatcher/table.go", "\tt.counts.Takes += int64(n)\n\tt.passOnLocked()\n", "\tt.counts.Takes += int64(n)\n"},
+	}},
+	{"lag of the bus without a reading", []edit{
+		{"dispatcher/dispatcher.go", "\t\t\tsub.Close()\n\t\t\tsub = d.subscribe()\n", "\t\t\tsub.Close()\n\t\t\tsub = d.Bus.Subscribe(max(d.Buffer, 1))\n"},
+	}},
+	{"what does not fit is forgotten", []edit{
+		{"dispatcher/table.go", "\t\t\tt.counts.Overflowed++\n\t\t\tt.reread = true\n", "\t\t\tt.counts.Overflowed++\n"},
+	}},
+	{"mark of a reading cleared after it", []edit{
+		{"dispatcher/reread.go", "\tt.reread, t.reading = false, true\n", "\tt.reading = true\n"},
+		{"dispatcher/reread.go", "\tt.reading = false\n", "\tt.reread, t.reading = false, false\n"},
+	}},
+	{"the feed passes over running documents", []edit{
+		{"dispatcher/dispatcher.go", "\t\tcase !d.Table.Signal(row.Key):\n", "\t\tcase d.Table.State(row.Key) == Running:\n\t\tcase !d.Table.Signal(row.Key):\n"},
+	}},
+	{"no reading after an append in doubt", []edit{
+		{"materializer/append.go", "\t\t\tm.table.Reread() // they may be there, and nobody will announce them\n", ""},
+		{"materializer/append.go", "\tif errors.Is(err, store.ErrInDoubt) {\n\t\tm.table.Reread()\n", "\tif errors.Is(err, store.ErrInDoubt) {\n"},
+		{"materializer/run.go", "\t\tm.table.Reread()\n\t}\n}\n", "\t}\n}\n"},
+	}},
+	{"suspects that are resumed unheard are not looked for", []edit{
+		{"materializer/run.go", "\t\t\t\te.suspects.look()\n", ""},
+	}},
+	{"a reader signals a document that waits", []edit{
+		{"materializer/read.go", "doc.Failure != nil && doc.Failure.Delay > 0:", "false:"},
+	}},
+	{"drained beside a document that is resumed", []edit{
+		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},
+	}},
+}
+
+// TestMutants compiles each mutant into a copy of the module, and looks for it.
+func TestMutants(t *testing.T) {
+	within := number(t, "SIM_MUTANTS", 0)
+	if within == 0 {
+		// That the faults can still be planted is checked all the same.
+		for _, m := range mutants {
+			for file, text := range m.plant(t) {
+				if text == "" {
+					t.Errorf("%s: %s is empty", m.name, file)
+				}
+			}
+		}
+		t.Skip("SIM_MUTANTS is not set: nobody looks for the planted faults")
+	}
+	clean := copyModule(t)
+	var table strings.Builder
+	for _, m := range mutants {
+		if only := os.Getenv("SIM_MUTANT"); only != "" && !strings.Contains(m.name, only) {
+			continue
+		}
+		began := time.Now()
+		planted := m.plant(t)
+		kept := make(map[string][]byte)
+		for file, text := range planted {
+			path := filepath.Join(clean, file)
+			kept[path], _ = os.ReadFile(path)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seed, how := m.find(t, clean, within)
+		for path, text := range kept {
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if seed == 0 {
+			t.Errorf("%s: not found within %d seeds: %s", m.name, within, how)
+		}
+		fmt.Fprintf(&table, "| %s | %d | %s |\n", m.name, seed, how)
+		t.Logf("%s: %d in %v: %s", m.name, seed, time.Since(began).Round(time.Second), how)
+	}
+	t.Logf("\n| mutant | found by seed | as |\n| --- | ---: | --- |\n%s", table.String())
+}
+
+// moduleRoot is the folder of go.mod, from here.
+const moduleRoot = "../.."
+
+// plant returns the files with the fault in them, and fails if one is not there
+// any more.
+func (m mutant) plant(t *testing.T) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	for _, e := range m.edits {
+		text, ok := files[e.file]
+		if !ok {
+			b, err := os.ReadFile(filepath.Join(moduleRoot, e.file))
+			if err != nil {
+				t.Fatalf("%s: %v", m.name, err)
+			}
+			text = string(b)
+		}
+		if n := strings.Count(text, e.old); n != 1 {
+			t.Fatalf("%s: %s has this %d times, want once:\n%s", m.name, e.file, n, e.old)
+		}
+		files[e.file] = strings.Replace(text, e.old, e.new, 1)
+	}
+	return files
+}
+
+var foundBy = regexp.MustCompile(`seed (\d+) on memory: (.*)`)
+
+// find runs seeds of the copy until one fails, and returns which and how.
+func (m mutant) find(t *testing.T, folder string, within int) (seed int, how string) {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "sim.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "./internal/sim")
+	build.Dir = folder
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%s does not compile: %v\n%s", m.name, err, out)
+		return 0, "it does not compile"
+	}
+	run := exec.CommandContext(t.Context(), binary, "-test.run=TestSeeds", "-test.v", "-test.timeout=3m")
+	run.Dir = filepath.Join(folder, "internal/sim")
+	run.Env = append(os.Environ(), "SIM_SEEDS="+strconv.Itoa(within), "SIM_SQLITE=0", "SIM_SHORTEN=0", "SIM_FIRST=1")
+	out, err := run.CombinedOutput()
+	if found := foundBy.FindSubmatch(out); found != nil {
+		seed, _ = strconv.Atoi(string(found[1]))
+		return seed, string(found[2])
+	}
+	if err == nil {
+		return 0, "every seed passes"
+	}
+	return 0, "no seed fails, but: " + string(out[max(0, len(out)-2000):])
+}
+
+// copyModule copies what the simulation needs of the module.
+func copyModule(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", "bus", "dispatcher", "worker", "materializer", "store", "internal/yield", "internal/sim"} {
+		root := filepath.Join(moduleRoot, name)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(moduleRoot, path)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(folder, rel)
+			if d.IsDir() {
+				return os.MkdirAll(to, 0o750)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(to, b, 0o600)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}

@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"reflect"
+	"time"
+)
+
+// maxSteps is far beyond what a run needs.
+const maxSteps = 60_000
+
+// collection is where the documents of the simulation are.
+const collection = "docs"
+
+// options are drawn from the seed. Each "one in so many" is 0 where it never
+// happens.
+type options struct {
+	procs, docs, requests, readers int
+
+	workers, queue, batch, announcements int
+	bytes                                int64
+	grace, interval                      time.Duration
+
+	attempts int
+	backoff  time.Duration
+
+	kills, cuts, stops, pauses, stalls int // per step
+	refused, doubt, unreadable         int // per call of the store
+	delays, skew                       int
+	flaky, slow, panics, exits         int // per fold
+	poison                             int // per operation
+}
+
+func drawOptions(c *choices) options {
+	o := options{
+		procs:    1 + c.n(3),
+		docs:     1 + c.n(4),
+		requests: 3 + c.n(20),
+		readers:  c.n(3),
+
+		workers:       1 + c.n(3),
+		queue:         of(c, 64, 2, 3, 1, 8),
+		batch:         of(c, 64, 1, 2),
+		announcements: of(c, 4096, 1, 2, 8),
+		bytes:         of[int64](c, 0, 4000, 600),
+		grace:         of(c, 10*time.Second, 300*time.Millisecond, -1),
+		interval:      of(c, 0, 0, 0, 200*time.Millisecond),
+		attempts:      of(c, 3, 6),
+		backoff:       of(c, 50*time.Millisecond, 2*time.Second),
+	}
+	// Runs in which little goes wrong find other faults than those in which all does.
+	o.kills = of(c, 0, 400, 100)
+	o.cuts = of(c, 0, 0, 400, 100)
+	o.stops = of(c, 0, 0, 500, 200)
+	o.pauses = of(c, 0, 200, 40)
+	o.stalls = of(c, 0, 4, 15, 15)
+	o.refused = of(c, 0, 0, 60, 20)
+	o.doubt = of(c, 0, 0, 40, 12)
+	o.unreadable = of(c, 0, 0, 100, 30)
+	o.delays = of(c, 0, 0, 60, 15)
+	o.skew = of(c, 0, 0, 0, 5)
+	o.flaky = of(c, 0, 0, 30, 5)
+	o.slow = of(c, 0, 0, 60, 15)
+	o.panics = of(c, 0, 0, 60)
+	o.exits = of(c, 0, 0, 60)
+	o.poison = of(c, 0, 0, 40, 10)
+	return o
+}
+
+// counters count what is rare, to show that it happened.
+type counters struct {
+	Steps, Kills, Cuts, Stops                       int
+	Requeues, Absorbed, StaleRefused, LateCalls     int
+	KilledBeforeAnnouncement, RetriesAfterDoubt     int
+	DoubtStored, DoubtNotStored, Refused, FailReads int
+	Lagged, TableFull, Rereads, Takeovers           int
+	ViewsLost, Conflicts, Duplicates, ReusedIDs     int
+	ParkedDocs, Seized, Slices, Suspects            int
+	ReadsAtLeast, Drains, Stuck, Handovers          int
+	// LeasesLost waits for leases.
+	LeasesLost int
+}
+
+func (n *counters) add(o counters) {
+	sum, more := reflect.ValueOf(n).Elem(), reflect.ValueOf(o)
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
+}
+
+// each returns the counters that must not be 0, by name.
+func (n *counters) each() []struct {
+	name string
+	n    int
+} {
+	type row = struct {
+		name string
+		n    int
+	}
+	return []row{
+		{"processes killed", n.Kills}, {"power cuts", n.Cuts}, {"runs told to stop", n.Stops},
+		{"requeue taken", n.Requeues}, {"signals absorbed", n.Absorbed}, {"stale write refused", n.StaleRefused},
+		{"late call of a dead process", n.LateCalls},
+		{"crash between store and announcement", n.KilledBeforeAnnouncement},
+		{"retry after in doubt", n.RetriesAfterDoubt},
+		{"in doubt and stored", n.DoubtStored}, {"in doubt and not stored", n.DoubtNotStored},
+		{"write refused", n.Refused}, {"reading failed", n.FailReads},
+		{"fell behind the bus", n.Lagged}, {"table full", n.TableFull}, {"store read again", n.Rereads},
+		{"claim taken over after a kill", n.Takeovers}, {"claim taken over after a stop", n.Handovers},
+		{"view lost by a power cut", n.ViewsLost},
+		{"head not as expected", n.Conflicts}, {"duplicate append", n.Duplicates}, {"operation id reused", n.ReusedIDs},
+		{"document parked", n.ParkedDocs}, {"hand seized", n.Seized}, {"slice of a document", n.Slices},
+		{"run of a suspect", n.Suspects}, {"read at least a token", n.ReadsAtLeast}, {"drained", n.Drains},
+		{"run given up", n.Stuck},
+	}
+}

@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+	"github.com/rs/zerolog"
+)
+
+// entry is an operation of a simulated document.
+type entry struct {
+	V      int  `json:"v"`
+	Poison bool `json:"poison,omitempty"`
+}
+
+// process is one process of the application: a materializer over its own handle of
+// the store, appenders and readers.
+type process struct {
+	w    *world
+	id   int
+	name string
+	dead atomic.Bool
+
+	ctx    context.Context // of all that it does
+	cancel context.CancelFunc
+	runs   context.Context // of its Run
+	stop   context.CancelFunc
+
+	h    *handle
+	m    *materializer.Materializer
+	docs *materializer.Collection[state, entry]
+	// up tells that m and docs are there, stopping that Run was told to stop,
+	// returned that it did.
+	up, stopping, returned bool
+	folding                map[string]bool
+	idle                   map[store.Key]time.Time // and dirty, since when
+}
+
+// bornAfter makes a process that begins after a while.
+func (w *world) bornAfter(d time.Duration) *process {
+	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool)}
+	p.name = fmt.Sprintf("p%02d", p.id)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.runs, p.stop = context.WithCancel(p.ctx)
+	p.h = w.sh.handle(p)
+	w.procs = append(w.procs, p)
+	p.spawn("boot", func(ctx context.Context, pl place) {
+		w.sleep(pl, d, "is born")
+		if !p.dead.Load() {
+			p.boot(pl)
+		}
+	})
+	return p
+}
+
+// spawn starts a goroutine of ours in the process.
+func (p *process) spawn(name string, f func(ctx context.Context, pl place)) {
+	p.w.alive.Add(1)
+	go func() {
+		defer p.w.alive.Add(-1)
+		f(within(p.ctx, p, name), place{p, name})
+	}()
+}
+
+func (p *process) boot(pl place) {
+	w, o := p.w, p.w.opt
+	var err error
+	p.m, err = materializer.New(p.h, materializer.Config{
+		Logger:  zerolog.New(discard{}).Level(zerolog.DebugLevel).Hook(listener{p}),
+		Workers: o.workers, Queue: o.queue, Batch: o.batch, Bytes: o.bytes, Grace: o.grace, Announcements: o.announcements,
+	})
+	if err != nil {
+		w.fail("making a materializer: %v", err)
+		return
+	}
+	for {
+		p.docs, err = materializer.Register(p.m, materializer.Spec[state, entry]{
+			Name: collection, Version: 1, Fold: p.fold, MinInterval: o.interval,
+			Retry: materializer.Retry{Attempts: o.attempts, First: o.backoff, Cap: 2 * time.Second},
+		})
+		if err == nil {
+			break
+		}
+		w.sleep(pl, 200*time.Millisecond, "registers again")
+		if p.dead.Load() {
+			return
+		}
+	}
+	p.up = true
+	p.spawn("run", p.run)
+	p.spawn("appender1", w.clients.append)
+	if w.c.oneIn(2) {
+		p.spawn("appender2", w.clients.append)
+	}
+	for i := range w.opt.readers {
+		p.spawn(fmt.Sprintf("reader%d", i+1), w.clients.read)
+	}
+}
+
+// run calls Run until it may not be called again.
+func (p *process) run(_ context.Context, pl place) {
+	w := p.w
+	ctx := within(p.runs, p, pl.name)
+	for {
+		w.park(pl, "calls Run", nil)
+		err := p.m.Run(ctx)
+		if p.dead.Load() {
+			return
+		}
+		stuck, given := errors.AsType[*materializer.StuckError](err)
+		if err == nil || given {
+			p.returned = true
+			if given {
+				w.rare.Stuck += len(stuck.Documents)
+			}
+		}
+		w.note(p.name, "Run has returned:", fmt.Sprint(err))
+		w.park(pl, "Run has returned", nil)
+		if p.dead.Load() {
+			return
+		}
+		switch {
+		case p.returned && !p.stopping:
+			w.fail("%s Run has returned by itself: %v", p.name, err)
+			return
+		case p.returned || p.stopping:
+			return
+		case !errors.Is(err, materializer.ErrClaimed) && !errors.Is(err, errInjected):
+			w.fail("%s Run says %v", p.name, err)
+			return
+		}
+		w.sleep(pl, 400*time.Millisecond, "tries again to run")
+		if p.dead.Load() || p.stopping {
+			return
+		}
+	}
+}
+
+// fold is the application's, with what may go wrong in it.
+func (p *process) fold(s state, op materializer.Operation[entry]) (state, error) {
+	w := p.w
+	if p.dead.Load() {
+		return s, errDead
+	}
+	if p.folding[op.Document] && !w.sh.overtaken[op.Document] {
+		w.fail("%s folds %s twice at once", p.name, op.Document)
+		return s, errDead
+	}
+	if s.N+1 != op.Seq {
+		w.fail("%s folds operation %d of %s into a state of %d", p.name, op.Seq, op.Document, s.N)
+		return s, errDead
+	}
+	p.folding[op.Document] = true
+	defer func() {
+		if !p.dead.Load() {
+			delete(p.folding, op.Document)
+		}
+	}()
+	pl := place{p, "fold of " + op.Document}
+	if w.c.oneIn(2) {
+		w.park(pl, "folds", nil)
+	}
+	if p.dead.Load() {
+		return s, errDead
+	}
+	if w.faults {
+		switch {
+		case w.c.oneIn(w.opt.slow):
+			w.sleep(pl, of(w.c, 150*time.Millisecond, 1700*time.Millisecond, 5*time.Second, 25*time.Second), "has folded slowly")
+			if p.dead.Load() {
+				return s, errDead
+			}
+		case w.c.oneIn(w.opt.flaky):
+			s.N, s.Sum = -1, 0 // half done
+			return s, errors.New("flaky")
+		case w.c.oneIn(w.opt.panics):
+			panic("fold")
+		case w.c.oneIn(w.opt.exits):
+			runtime.Goexit()
+		}
+	}
+	if op.Body.Poison && !w.healed {
+		return s, materializer.Permanent(errors.New("poison"))
+	}
+	body, err := json.Marshal(op.Body)
+	if err != nil {
+		return s, err
+	}
+	return s.next(op.Seq, op.ID, body), nil
+}
+
+// account counts what the process did, when it ends.
+func (p *process) account() {
+	if !p.up {
+		return
+	}
+	s := p.m.Stats()
+	p.w.rare.Requeues += int(s.Requeues)
+	p.w.rare.Absorbed += int(s.Absorbed)
+	if s.Overlooked > 0 {
+		p.w.fail("%s overlooked %d documents", p.name, s.Overlooked)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// listener counts what the engine says of itself.
+type listener struct{ p *process }
+
+// Run implements [zerolog.Hook].
+func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) {
+	w := l.p.w
+	if l.p.dead.Load() {
+		return
+	}
+	switch {
+	case strings.HasPrefix(message, "fell behind the bus"):
+		w.rare.Lagged++
+	case strings.HasPrefix(message, "a fold takes long"):
+		w.rare.Seized++
+	case strings.HasPrefix(message, "a document was dirty and nobody worked on it"):
+		w.fail("%s: %s", l.p.name, message)
+	}
+	w.note(l.p.name, "says:", message)
+}
+
+// key names a document of the simulation.
+func key(id string) store.Key { return store.Key{Collection: collection, ID: id} }
