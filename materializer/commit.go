@@ -29,6 +29,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		if outcome == store.Stale {
 			e.counts.stale.Add(1)
 			h.lost()
+			e.staleAgain(h, it)
 			continue
 		}
 		e.ill.remove(it.doc.Key)

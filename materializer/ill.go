@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,26 @@ func (s *ill) of(k store.Key) illness {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.docs[k]
+}
+
+// errStale is what is wrong with a document whose results are never accepted.
+var errStale = errors.New("refold: its results are refused again and again, as it is never as it was loaded: the store is damaged, or somebody else works on it")
+
+// mostStale is how often in a row a result may be stale before the document backs
+// off. Another result was stored meanwhile, or the document was discarded from or
+// erased: none of that happens often. In a damaged file it can go on for ever.
+const mostStale = 8
+
+// staleAgain counts a stale result, and has the document back off if there were many
+// in a row.
+func (e *engine) staleAgain(h *hand, it *item) {
+	key := it.doc.Key
+	times := e.ill.add(key, errStale)
+	if times <= mostStale {
+		return
+	}
+	e.cfg.Logger.Warn().Err(errStale).Stringer("document", key).Int("times", times).Msg("a run was thrown away")
+	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times-mostStale)))
 }
 
 // troubleOfOne handles an error of the store about one document while there may

@@ -77,6 +77,9 @@ func (s *Store) appendIn(r *txRunner, w *appendWork) error {
 		return err
 	}
 	t := newTransaction(r, s.incarnation, s.writer.salt, time.Now())
+	if err := t.checkOurs(s.writer); err != nil {
+		return err
+	}
 	if err := w.do(t); err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ var (
 	// ErrSchema means that the file has tables of Refold with a schema that is
 	// unknown here; see [SchemaError].
 	ErrSchema = errors.New("refold: schema of the file is not known")
+	// ErrRenewed means that the store was renewed under this handle; see [Renew].
+	// Nothing was stored, and the file has to be opened again.
+	ErrRenewed = errors.New("refold: file was renewed after a restore, it has to be opened again")
 )
 
 // SchemaError tells which schema a file has. It is an [ErrSchema].

@@ -68,6 +68,9 @@ func (w *writer) runGroup(group []*request) {
 func (w *writer) attempt(group []*request) error {
 	t := newTransaction(&w.conn.conn, w.of, w.salt, time.Now())
 	t.synced, t.skip = w.conn.level >= SyncFull.level(), w.skip
+	if err := t.checkOurs(w); err != nil {
+		return w.failed(err)
+	}
 	size := 0
 	for _, r := range group {
 		r.err = r.work.do(t)
@@ -85,6 +88,7 @@ func (w *writer) attempt(group []*request) error {
 	if t.changes.moved {
 		w.skip = false
 	}
+	w.of = t.of // it is another one after Renew
 	w.committed(size)
 	return nil
 }

@@ -90,6 +90,7 @@ func TestMigrationFromVersion1(t *testing.T) {
 	} {
 		if want.Head > 0 {
 			want.Version = 3
+			want.Epoch++ // so that what an old process has in hand is stale
 		}
 		got := load(t, s, want.Key.ID)
 		if f := got.Failure; f != nil {

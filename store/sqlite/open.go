@@ -105,6 +105,7 @@ func (s *Store) prepare(found contents, migrations []string) error {
 	if err := retry(openPatience, c.begin); err != nil {
 		return fmt.Errorf("refold: opening %s: %w", s.path, classify(err))
 	}
+	s.writer.version = int64(len(migrations))
 	from, err := migrate(&c.conn, s.path, migrations)
 	if err == nil {
 		err = s.readMeta()

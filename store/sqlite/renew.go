@@ -3,6 +3,8 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+
+	"github.com/refold-go/refold/store"
 )
 
 // Renew gives the store in a file a new incarnation. It is called once after the
@@ -10,10 +12,23 @@ import (
 // were given out after the backup was made would mean other operations and changes
 // now. With the new incarnation all older ones are refused with
 // [store.ErrForeignToken], and followers begin again. Operations, views and what was
-// forgotten stay as they are. It is as durable as an append.
+// forgotten stay as they are. It is as durable as an append. Processes that have the
+// file open must open it again: they can read, and what they write is refused with
+// [ErrRenewed].
 //
-// Errors: as for [Open]; [store.ErrClaimed] if a materializer works on the file.
+// Errors: as for [Open]; [store.InvalidError] if there is no store in the file;
+// [store.ErrClaimed] if a materializer works on it.
 func Renew(path string) (err error) {
+	full, size, err := resolvePath(path)
+	if err != nil {
+		return err
+	}
+	switch found, err := inspect(full, size, schema); {
+	case err != nil:
+		return err
+	case found != ours:
+		return &store.InvalidError{Field: "file to renew", Got: full + " without a store", Want: "one that has been restored"}
+	}
 	s, err := Open(path, &Options{Readers: 1})
 	if err != nil {
 		return err
@@ -41,5 +56,6 @@ func (renewWork) do(t *transaction) error {
 	for fresh == int64(t.of) { // #nosec G115 -- only the bits matter
 		fresh = drawIncarnation()
 	}
+	t.of = store.Incarnation(fresh) // #nosec G115 -- only the bits matter
 	return t.run.exec(setMeta, metaIncarnation, fresh)
 }

@@ -27,6 +27,11 @@ func TestRenewRefusesTokensOfTheTimeBeforeTheBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, path := range []string{filepath.Join(t.TempDir(), "mistyped.db"), t.TempDir()} {
+		if err := Renew(path); err == nil {
+			t.Errorf("renewed %s, where there is no store", path)
+		}
+	}
 	claim, err := s.Claim(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,11 +42,14 @@ func TestRenewRefusesTokensOfTheTimeBeforeTheBackup(t *testing.T) {
 	if err := claim.Release(); err != nil {
 		t.Fatal(err)
 	}
-	s.Close()
-
 	if err := Renew(path); err != nil {
 		t.Fatal(err)
 	}
+	// Who still has it open gives out no tokens of before any more.
+	if _, err := s.Append(t.Context(), one("a", "2")); !errors.Is(err, ErrRenewed) {
+		t.Errorf("an append by who had it open: %v", err)
+	}
+	s.Close()
 	s = open(t, path, nil)
 	if _, err := s.Resolve(t.Context(), token, []store.Key{key("a")}); !errors.Is(err, store.ErrForeignToken) {
 		t.Errorf("a token of before: %v", err)

@@ -119,6 +119,11 @@ CREATE TABLE refold_forgotten (
 //
 // What is there already gets its numbers of changes in any order, as nobody has
 // seen one yet.
+//
+// A process of version 1 that has the file open must not write any more, as it would
+// extend no log and number no change. Its statements find a column gone, and the
+// commits that it has in hand another epoch. From version 3 on a process looks by
+// itself, see checkOurs.
 const schemaVersion2 = `
 CREATE TABLE refold_log (
 	position INTEGER PRIMARY KEY, -- of the first operation
@@ -130,6 +135,8 @@ INSERT INTO refold_log (position, document, seq, count)
 	SELECT position, document, seq, 1 FROM refold_operations ORDER BY position;
 
 ALTER TABLE refold_operations RENAME COLUMN discarded TO marks; -- see markDiscarded
+ALTER TABLE refold_documents RENAME COLUMN last TO last_position;
+UPDATE refold_progress SET epoch = epoch + 1;
 
 ALTER TABLE refold_progress ADD COLUMN changed INTEGER NOT NULL DEFAULT 0; -- number of the last change, of the view or by parking
 ALTER TABLE refold_progress ADD COLUMN news    INTEGER NOT NULL DEFAULT 0; -- of the last one that was not history alone

@@ -18,6 +18,7 @@ type statement uint8
 const (
 	beginImmediate statement = iota
 	commitAll
+	getOurs
 	getMeta
 	setMeta
 	bumpMeta
@@ -103,6 +104,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	beginImmediate: {"starting a transaction", `BEGIN IMMEDIATE`},
 	commitAll:      {"committing", `COMMIT`},
 
+	getOurs:  {"looking whose file it is", `SELECT (SELECT value FROM refold_meta WHERE key = '` + metaSchema + `'), (SELECT value FROM refold_meta WHERE key = '` + metaIncarnation + `')`},
 	getMeta:  {"reading a counter", `SELECT value FROM refold_meta WHERE key = ?1`},
 	setMeta:  {"writing a counter", `UPDATE refold_meta SET value = ?2 WHERE key = ?1`},
 	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
@@ -124,12 +126,12 @@ var statements = [statementCount]struct{ what, sql string }{
 		SELECT d.id, d.head, p.dirty, p.parked, p.failed, p.applied, p.epoch
 		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
 		WHERE d.collection = +?2 AND d.name = +?3`},
-	newDocument: {"making a document", `INSERT INTO refold_documents (collection, name, head, last) VALUES (?1, ?2, ?3, ?4)`},
+	newDocument: {"making a document", `INSERT INTO refold_documents (collection, name, head, last_position) VALUES (?1, ?2, ?3, ?4)`},
 	newProgress: {"making a document", `
 		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time, epoch) VALUES (?1, ?2, 1, ?3, ?4, ?5)`},
 	lastRow:    {"making a document", `SELECT last_insert_rowid()`},
 	changes:    {"counting changes", `SELECT changes()`},
-	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last = ?3 WHERE id = ?1`},
+	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last_position = ?3 WHERE id = ?1`},
 	findID:     {"looking up an operation id", `SELECT seq, position, kind, body FROM refold_operations WHERE document = ?1 AND id = ?2`},
 	insertOne:  {"inserting an operation", insertInto + `(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	insertMany: {"inserting operations", insertRows},
@@ -150,7 +152,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropView: {"deleting a view", `DELETE FROM refold_views WHERE generation = ?1 AND document = ?2`},
 	nextPlace: {"reading the place of an operation", `
 		SELECT position, at FROM refold_operations WHERE document = +?1 AND seq >= +?2 ORDER BY seq LIMIT 1`},
-	lastPlace: {"reading the place of an operation", `SELECT last FROM refold_documents WHERE id = ?1`},
+	lastPlace: {"reading the place of an operation", `SELECT last_position FROM refold_documents WHERE id = ?1`},
 	getPlace:  {"reading the place of an operation", `SELECT position, at, marks FROM refold_operations WHERE document = ?1 AND seq = ?2`},
 	putFailure: {"recording a failure", `
 		INSERT INTO refold_failures (generation, document, name, parked, seq, error, stack, first_at, last_at)
@@ -198,7 +200,7 @@ var statements = [statementCount]struct{ what, sql string }{
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
 	countParked: {"counting parked documents", `SELECT count(*) FROM refold_failures INDEXED BY refold_parked WHERE generation = +?1 AND parked = 1`},
 	parkedPage: {"reading parked documents", `
-		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
+		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, NULL
 		FROM refold_generations g
 		CROSS JOIN refold_failures f ON f.generation = g.id
@@ -213,13 +215,13 @@ var statements = [statementCount]struct{ what, sql string }{
 		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
 		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
 	resolveDocument: {"resolving a token", `
-		SELECT d.id, d.head, d.last FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
+		SELECT d.id, d.head, d.last_position FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
 		WHERE c.name = +?1 AND d.name = +?2`},
 
 	anyForgotten: {"looking for what was forgotten", selectForgotten},
 	getForgotten: {"looking for what was forgotten", `SELECT 1 FROM refold_forgotten WHERE hash = ?1`},
 	putForgotten: {"forgetting a document", `INSERT INTO refold_forgotten (hash) VALUES (?1) ON CONFLICT DO NOTHING`},
-	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, head = 0, last = 0 WHERE id = ?1`},
+	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, head = 0, last_position = 0 WHERE id = ?1`},
 	getErasing:   {"erasing a document", `SELECT id, name FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
 	nextOperation: {"erasing a document", `
 		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
@@ -251,7 +253,7 @@ const fromCollection = `
 // The columns of a document, in the order that fillDocument reads them.
 const (
 	selectDocument = `
-		SELECT d.name, d.head, d.last, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
+		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, `
 	fromDocument = fromCollection + `
 		JOIN refold_documents d ON d.collection = g.space

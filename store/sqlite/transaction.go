@@ -32,6 +32,23 @@ func newTransaction(run runner, of store.Incarnation, salt uint64, now time.Time
 	return &transaction{run: run, of: of, salt: salt, now: now.UnixNano(), last: -1}
 }
 
+// checkOurs returns an error if the file is not any more what it was when it was
+// opened: another process has brought the schema to a version that this one does not
+// know, or has renewed the store.
+func (t *transaction) checkOurs(w *writer) error {
+	row, err := t.run.one(getOurs)
+	if err != nil {
+		return err
+	}
+	if version := integer(row[0]); version != w.version {
+		return &SchemaError{Path: w.path, Found: int(version), Expected: int(w.version)}
+	}
+	if store.Incarnation(integer(row[1])) != t.of /* #nosec G115 -- only the bits matter */ {
+		return ErrRenewed
+	}
+	return nil
+}
+
 // collection is a row of refold_collections.
 type collection struct {
 	id, version int64

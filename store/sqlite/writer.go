@@ -16,11 +16,12 @@ import (
 // writer is the goroutine that writes. It takes what waits, without a timer:
 // while it commits one group, the next one gathers.
 type writer struct {
-	path  string
-	of    store.Incarnation
-	salt  uint64 // of the hashes of what was forgotten
-	log   zerolog.Logger
-	queue *queue
+	path    string
+	version int64 // of the schema
+	of      store.Incarnation
+	salt    uint64 // of the hashes of what was forgotten
+	log     zerolog.Logger
+	queue   *queue
 	// closing is closed when the store is being closed.
 	closing <-chan struct{}
 	// done is closed when the goroutine has ended.

@@ -33,7 +33,7 @@ CREATE TABLE refold_documents (
 	collection INTEGER NOT NULL, -- 0 if it is being erased
 	name       TEXT NOT NULL,    -- then it is in hexadecimal the hash in refold_forgotten
 	head       INTEGER NOT NULL, -- seq of the last operation
-	last       INTEGER NOT NULL, -- its position
+	last_position INTEGER NOT NULL, -- its position
 	UNIQUE (collection, name)
 ) STRICT;
 INSERT INTO refold_documents VALUES(1,1,'half',3,4);

@@ -1,0 +1,53 @@
+package materializer_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
+)
+
+// unacceptable is a store that never accepts a result of one document, as a damaged
+// one may.
+type unacceptable struct {
+	store.Backend
+	commits int
+}
+
+func (s *unacceptable) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	for i := range commits {
+		if commits[i].Key == key("a") {
+			s.commits++
+			commits[i].Epoch++
+		}
+	}
+	return s.Backend.Commit(ctx, commits)
+}
+
+// A document whose results are never accepted backs off instead of keeping a worker
+// busy, says why, and stops nobody.
+func TestResultsThatAreNeverAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &unacceptable{Backend: memory.New(nil)}
+		r := newDamagedRig(t, st, materializer.Config{Workers: 1}, spec()).start()
+		defer r.halt()
+		r.append("a", "x")
+		time.Sleep(time.Hour)
+		settle()
+		if st.commits < 20 || st.commits > 8+3600 {
+			t.Errorf("%d results in an hour", st.commits)
+		}
+		r.append("b", "x")
+		settle()
+		if v, err := r.texts.Get(t.Context(), "b"); err != nil || v.Applied != 1 {
+			t.Errorf("another document: %+v, %v", v, err)
+		}
+		if x, err := r.texts.Explain(t.Context(), "a"); err != nil || x.StoreError == "" {
+			t.Errorf("explained as %v, %v", x, err)
+		}
+	})
+}
