@@ -186,6 +186,7 @@ func TestChangesGoOnFromACursor(t *testing.T) {
 		st := memory.New(nil)
 		r := newRig(t, st, materializer.Config{}, spec()).start()
 		r.append("a", "one")
+		settle() // or the changes might be in another order
 		r.append("b", "one")
 		settle()
 		f := follow(t, r.texts, materializer.Cursor{})

@@ -11,16 +11,22 @@ import (
 
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
-	st := loadPlain
+	served, other := loadServedPlain, loadPlain
 	if parts == store.WithViews {
-		st = loadViews
+		served, other = loadServedViews, loadViews
 	}
 	docs := make([]store.Document, len(keys))
 	err := s.read(ctx, func(c *conn) error {
 		for i, k := range keys {
 			// One statement a document, so that its view and its guard are of one moment.
-			name, version, source := named(k.Collection)
-			row, err := c.one(st, name, version, source, k.ID)
+			var row []driver.Value
+			var err error
+			if store.CheckBare(k.Collection) == nil {
+				row, err = c.one(served, k.Collection, k.ID)
+			} else {
+				name, version, source := named(k.Collection)
+				row, err = c.one(other, name, version, source, k.ID)
+			}
 			if err != nil {
 				return err
 			}

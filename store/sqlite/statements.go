@@ -52,6 +52,8 @@ const (
 	unparkFailure
 	getFailure
 	resume
+	loadServedPlain
+	loadServedViews
 	loadPlain
 	loadViews
 	scanPlain
@@ -168,10 +170,12 @@ var statements = [statementCount]struct{ what, sql string }{
 		WHERE generation = ?1 AND document = ?2 AND parked
 		RETURNING 1`},
 
-	loadPlain: {"loading a document", selectDocument + `NULL` + fromDocument + whereName},
-	loadViews: {"loading a document", selectDocument + `v.body` + fromDocument + joinViews + whereName},
-	scanPlain: {"scanning documents", selectDocument + `NULL` + fromDocument + whereAfter},
-	scanViews: {"scanning documents", selectDocument + `v.body` + fromDocument + joinViews + whereAfter},
+	loadServedPlain: {"loading a document", selectDocument + `c.version, NULL` + fromServed + whereServed},
+	loadServedViews: {"loading a document", selectDocument + `c.version, v.body` + fromServed + joinViews + whereServed},
+	loadPlain:       {"loading a document", selectDocument + `g.version, NULL` + fromDocument + whereName},
+	loadViews:       {"loading a document", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereName},
+	scanPlain:       {"scanning documents", selectDocument + `g.version, NULL` + fromDocument + whereAfter},
+	scanViews:       {"scanning documents", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereAfter},
 
 	readOperations: {"reading operations", `
 		SELECT seq, position, id, kind, coalesce(time, at), meta, body, marks FROM refold_operations
@@ -193,8 +197,8 @@ var statements = [statementCount]struct{ what, sql string }{
 			AND o.seq >= l.seq + max(0, +?2 + 1 - l.position) AND o.seq < l.seq + min(l.count, +?3 + 1 - l.position)
 		WHERE l.position >= +?1 AND l.position <= +?3
 		ORDER BY l.position, o.seq LIMIT +?4`},
-	changesPlain: {"reading changes", selectDocument + `NULL` + fromChanges + whereChanged},
-	changesViews: {"reading changes", selectDocument + `v.body` + fromChanges + joinViews + whereChanged},
+	changesPlain: {"reading changes", selectDocument + `g.version, NULL` + fromChanges + whereChanged},
+	changesViews: {"reading changes", selectDocument + `g.version, v.body` + fromChanges + joinViews + whereChanged},
 	countDirty: {"counting dirty documents", `
 		SELECT count(*), coalesce(sum(not_before > ?2 AND not_before <= ?3), 0) FROM refold_progress INDEXED BY refold_runnable
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
@@ -254,7 +258,15 @@ const fromCollection = `
 const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, `
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, `
+	// fromServed is fromDocument for a bare name. It is what runs load by, and finds
+	// everything by the collection's row alone.
+	fromServed = `
+		FROM refold_collections c
+		JOIN refold_documents d ON d.collection = iif(c.derived, -c.serving, c.id)
+		JOIN refold_progress p ON p.generation = c.serving AND p.document = d.id
+		LEFT JOIN refold_failures f ON p.failed AND f.generation = p.generation AND f.document = d.id`
+	whereServed  = ` WHERE c.name = +?1 AND d.name = +?2`
 	fromDocument = fromCollection + `
 		JOIN refold_documents d ON d.collection = g.space
 		JOIN refold_progress p ON p.generation = g.id AND p.document = d.id
