@@ -65,15 +65,32 @@ func (ls *Listeners) all() []*Listener {
 
 // Appended announces what an append made dirty.
 func (ls *Listeners) Appended(appends []Append, appended Appended) {
-	if len(ls.all()) > 0 {
-		ls.Dirty(AppendedKeys(appends, appended))
+	if len(ls.all()) == 0 {
+		return
+	}
+	keys := keySlices.Get().(*[]Key)
+	*keys = appendKeys((*keys)[:0], appends, appended)
+	ls.Dirty(*keys)
+	clear(*keys)
+	if cap(*keys) <= keepKeys {
+		keySlices.Put(keys)
 	}
 }
+
+// keySlices has slices to be used again, since no listener keeps the one that it
+// gets: announcing was one of eight allocations of an append in memory.
+var keySlices = sync.Pool{New: func() any { return new([]Key) }}
+
+// keepKeys bounds a slice that is used again.
+const keepKeys = 1024
 
 // AppendedKeys returns the documents that an append made dirty, but for parked
 // ones: those to which it added an operation.
 func AppendedKeys(appends []Append, appended Appended) []Key {
-	keys := make([]Key, 0, len(appends))
+	return appendKeys(make([]Key, 0, len(appends)), appends, appended)
+}
+
+func appendKeys(keys []Key, appends []Append, appended Appended) []Key {
 	for i := range appended.Documents {
 		d := &appended.Documents[i]
 		if !d.Parked && slices.ContainsFunc(d.Operations, func(p Placed) bool { return !p.Duplicate }) {

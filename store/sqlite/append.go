@@ -54,11 +54,9 @@ func (w *appendWork) do(t *transaction) error {
 	if len(w.appends) > 1 {
 		plans = make([]plan, len(w.appends))
 	}
-	w.result = store.Appended{Documents: make([]store.AppendedDocument, len(w.appends))}
+	w.result = store.NewAppended(w.appends) // another one, after a rollback
 	for i := range w.appends {
-		placed := make([]store.Placed, len(w.appends[i].Entries))
-		w.result.Documents[i].Operations = placed
-		if err := plans[i].check(t, &w.appends[i], placed); err != nil {
+		if err := plans[i].check(t, &w.appends[i], w.result.Documents[i].Operations); err != nil {
 			return err
 		}
 	}
