@@ -33,8 +33,10 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		}
 		e.ill.remove(it.doc.Key)
 		e.counts.observe(it, now)
-		if it.commit.Failure != nil {
-			e.report(&it.commit)
+		if c := &it.commit; c.Failure != nil {
+			e.report(c)
+		} else {
+			e.hot.put(c.Key, c.Applied, c.Epoch, c.View, c.Deleted)
 		}
 	}
 	e.last.record(b, outcomes, now)

@@ -13,13 +13,19 @@ import (
 type item struct {
 	index  int // of its ticket in the hand
 	doc    store.Document
-	views  int64 // the size of the views of the round up to this one
+	size   int64 // of its view, twice, and of operations that were not read
 	run    foldRun
 	result folded
 	commit store.Commit
 	began  time.Time
 	took   time.Duration   // by the fold
 	traced context.Context // of the tracer; nil without one
+}
+
+// prepareRun says what there is to fold.
+func (it *item) prepareRun(ops []store.Operation) {
+	doc := &it.doc
+	it.run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops}
 }
 
 // foldAll folds the documents one after the other and prepares their commits. It

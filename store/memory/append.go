@@ -14,44 +14,44 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 	if err := store.CheckAppends(appends, s.maxBody); err != nil {
 		return store.Appended{}, err
 	}
-	result, err := s.append(ctx, appends)
+	result, at, err := s.append(ctx, appends)
 	if err == nil {
-		s.listeners.Appended(appends, result)
+		s.listeners.Appended(appends, result, at)
 	}
 	return result, err
 }
 
-func (s *Store) append(ctx context.Context, appends []store.Append) (store.Appended, error) {
+func (s *Store) append(ctx context.Context, appends []store.Append) (result store.Appended, at time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return store.Appended{}, err
+		return store.Appended{}, at, err
 	}
 
 	// Everything is placed before anything is stored, so that a refusal has
 	// nothing to undo.
-	result := store.NewAppended(appends)
+	result = store.NewAppended(appends)
 	next := s.end + 1
 	var covers store.Position
 	for i := range appends {
 		placed := result.Documents[i].Operations
 		if err := s.placeLocked(&appends[i], placed, &next); err != nil {
-			return store.Appended{}, err
+			return store.Appended{}, at, err
 		}
 		for _, p := range placed {
 			covers = max(covers, p.Position)
 		}
 	}
 
-	now := time.Now().UTC().Round(0)
+	at = time.Now().UTC().Round(0)
 	for i := range appends {
-		d := s.storeLocked(&appends[i], result.Documents[i].Operations, now)
+		d := s.storeLocked(&appends[i], result.Documents[i].Operations, at)
 		result.Documents[i].Head = d.head()
 		result.Documents[i].Parked = d.parked()
 	}
 	s.end = next - 1
 	result.Token = store.NewToken(s.incarnation, covers)
-	return result, nil
+	return result, at, nil
 }
 
 // placeLocked says in placed where the entries of one document go, taking
