@@ -31,7 +31,7 @@ func (it *item) prepareRun(ops []store.Operation) {
 // foldAll folds the documents one after the other and prepares their commits. It
 // returns those that have something to store.
 func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
-	h.startRound()
+	h.startRound(len(b))
 	for i := range b {
 		it := &b[i]
 		if h.long() || !h.startFold(it.index) {

@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -80,6 +81,13 @@ func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]s
 // hotFirst puts those items first whose operations are there, and returns how many
 // they are.
 func hotFirst(b []item) ([]item, int) {
+	n := 0
+	for n < len(b) && len(b[n].run.ops) > 0 {
+		n++
+	}
+	if !slices.ContainsFunc(b[n:], func(it item) bool { return len(it.run.ops) > 0 }) {
+		return b, n // they do already, mostly
+	}
 	hot, cold := make([]item, 0, len(b)), []item(nil)
 	for i := range b {
 		if len(b[i].run.ops) > 0 {
