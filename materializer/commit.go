@@ -35,8 +35,10 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		e.counts.observe(it, now)
 		if c := &it.commit; c.Failure != nil {
 			e.report(c)
-		} else {
-			e.hot.put(c.Key, c.Applied, c.Epoch, c.View, c.Deleted)
+		} else if c.Applied > c.Loaded {
+			doc := it.doc
+			doc.Applied, doc.View, doc.Deleted = c.Applied, c.View, c.Deleted
+			e.hot.put(&doc)
 		}
 	}
 	e.last.record(b, outcomes, now)

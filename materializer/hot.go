@@ -34,10 +34,11 @@ type hot struct {
 
 // warm is what is kept of one document.
 type warm struct {
-	// known tells that the document's view, epoch and applied were these when its
-	// last run was stored. It is false while another run is in hand.
+	// known tells that the document's view and guard were these when its last run was
+	// stored. It is false while another run is in hand.
 	known          bool
 	applied, epoch int64
+	version        int
 	view           []byte // nil if deleted
 	deleted        bool
 	// ops are in order of seq, each once. There may be gaps: who appended last may
@@ -119,7 +120,7 @@ func (h *hot) take(k store.Key) (doc store.Document, ops []store.Operation, ok b
 	}
 	if n := int64(len(w.ops)); w.known && n > 0 && w.ops[0].Seq == w.applied+1 && w.ops[n-1].Seq == w.applied+n {
 		doc = store.Document{
-			Key: k, Head: w.applied + n, Applied: w.applied, Epoch: w.epoch, View: w.view, Deleted: w.deleted,
+			Key: k, Head: w.applied + n, Applied: w.applied, Epoch: w.epoch, Version: w.version, View: w.view, Deleted: w.deleted,
 			Since: store.Since{Position: w.ops[0].Position, Time: time.Unix(0, w.times[0]).UTC()},
 		}
 		ops, ok = w.ops, true
@@ -130,28 +131,29 @@ func (h *hot) take(k store.Key) (doc store.Document, ops []store.Operation, ok b
 	return doc, ops, ok
 }
 
-// put keeps a document that is in the store like that, and not parked or failing.
-func (h *hot) put(k store.Key, applied, epoch int64, view []byte, deleted bool) {
+// put keeps a document whose view is in the store like that, and that is not parked
+// or failing.
+func (h *hot) put(doc *store.Document) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.findLocked(k)
-	if int64(len(view)) > hotDocument {
+	w := h.findLocked(doc.Key)
+	if int64(len(doc.View)) > hotDocument {
 		if w != nil {
-			h.dropLocked(k, w)
+			h.dropLocked(doc.Key, w)
 		}
 		return
 	}
 	if w == nil {
 		w = &warm{}
-		h.young[k] = w
+		h.young[doc.Key] = w
 	}
-	if folded := w.index(applied + 1); folded == len(w.ops) {
+	if folded := w.index(doc.Applied + 1); folded == len(w.ops) {
 		w.ops, w.times = nil, nil
 	} else {
 		w.ops, w.times = slices.Delete(w.ops, 0, folded), slices.Delete(w.times, 0, folded)
 	}
-	w.known, w.applied, w.epoch, w.deleted = true, applied, epoch, deleted
-	w.view = bytes.Clone(view) // the codec's, who may use it again
+	w.known, w.applied, w.epoch, w.version, w.deleted = true, doc.Applied, doc.Epoch, doc.Version, doc.Deleted
+	w.view = bytes.Clone(doc.View) // the codec's, who may use it again
 	h.weighLocked(w)
 	h.turnLocked(false)
 }

@@ -23,6 +23,9 @@ func TestHotHasWhatTheStoreHas(t *testing.T) {
 	for name, st := range map[string]store.Backend{"memory": memory.New(nil), "sqlite": onDisk} {
 		t.Run(name, func(t *testing.T) {
 			t.Cleanup(func() { st.Close() })
+			if err := st.Register(t.Context(), "notes", 3); err != nil {
+				t.Fatal(err)
+			}
 			h, r, ctx := newHot(1<<20), rand.New(rand.NewPCG(1, 1)), context.Background()
 			defer st.Listen(store.Listener{Stored: h.appended})()
 			taken := 0
@@ -65,7 +68,8 @@ func TestHotHasWhatTheStoreHas(t *testing.T) {
 				if _, err := st.Commit(ctx, []store.Commit{c}); err != nil {
 					t.Fatal(err)
 				}
-				h.put(k, c.Applied, c.Epoch, c.View, c.Deleted)
+				docs[0].Applied, docs[0].View, docs[0].Deleted = c.Applied, c.View, c.Deleted
+				h.put(&docs[0])
 			}
 			if taken < 50 {
 				t.Errorf("only %d documents were hot", taken)
@@ -114,7 +118,7 @@ func TestHotKnowsOfGaps(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			h := newHot(1 << 20)
 			tell(h, 1) // nobody knows the document yet
-			h.put(k, 2, 7, []byte("view"), false)
+			h.put(&store.Document{Key: k, Applied: 2, Epoch: 7, View: []byte("view")})
 			for _, seq := range row.told {
 				tell(h, seq)
 			}
@@ -136,7 +140,7 @@ func TestHotIsBounded(t *testing.T) {
 		k := store.Key{Collection: "notes", ID: fmt.Sprint(r.IntN(5000))}
 		switch r.IntN(4) {
 		case 0:
-			h.put(k, 1, 0, make([]byte, r.IntN(2*hotDocument/(1+r.IntN(100)))), false)
+			h.put(&store.Document{Key: k, Applied: 1, View: make([]byte, r.IntN(2*hotDocument/(1+r.IntN(100))))})
 		case 1:
 			h.take(k)
 		default:

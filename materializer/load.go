@@ -28,7 +28,7 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 		if r, idle := e.idle(h, doc); idle {
 			h.settle(left[i], r)
 			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil {
-				e.hot.put(doc.Key, doc.Applied, doc.Epoch, doc.View, doc.Deleted)
+				e.hot.put(doc)
 			}
 			continue
 		}
