@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"hash/maphash"
-	"sync"
 	"time"
 
 	"github.com/refold-go/refold/internal/yield"
@@ -30,7 +29,7 @@ type Table struct {
 	// mu guards the following fields. It is never held while blocked: one short
 	// critical section per signal, take and done is the whole concurrency of this
 	// file. Sharding it gained nothing on 2 cores, where data layout does.
-	mu          sync.Mutex
+	mu          mutex
 	slab        slab
 	slabIdle    bool // most of the slab was not needed of late: drop it when empty
 	index       index

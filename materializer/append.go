@@ -37,7 +37,7 @@ type Change struct {
 func (c *Collection[S, O]) Change(id string, ops ...O) Change {
 	change := Change{of: c.m, append: store.Append{Key: c.key(id), Entries: make([]store.Entry, len(ops))}}
 	for i := range ops {
-		change.err = cmp.Or(change.err, c.encode(&change, i, ops[i]))
+		change.err = cmp.Or(change.err, c.encode(&change.append, i, ops[i]))
 	}
 	return change
 }
@@ -48,7 +48,7 @@ func (c *Collection[S, O]) ChangeWith(id string, ops ...NewOperation[O]) Change 
 	for i := range ops {
 		op := &ops[i]
 		change.append.Entries[i] = store.Entry{ID: op.ID, Time: op.Time, Meta: op.Meta}
-		change.err = cmp.Or(change.err, c.encode(&change, i, op.Body))
+		change.err = cmp.Or(change.err, c.encode(&change.append, i, op.Body))
 	}
 	return change
 }
@@ -72,10 +72,10 @@ func (c Change) AsHistory() Change {
 }
 
 // encode fills in kind and body of an entry.
-func (c *Collection[S, O]) encode(change *Change, i int, op O) (err error) {
-	entry := &change.append.Entries[i]
+func (c *Collection[S, O]) encode(a *store.Append, i int, op O) (err error) {
+	entry := &a.Entries[i]
 	if entry.Kind, entry.Body, err = c.spec.Operations.Encode(op); err != nil {
-		return fmt.Errorf("refold: encoding operation %d for %s: %w", i+1, change.append.Key, err)
+		return fmt.Errorf("refold: encoding operation %d for %s: %w", i+1, a.Key, err)
 	}
 	return nil
 }
@@ -84,7 +84,20 @@ func (c *Collection[S, O]) encode(change *Change, i int, op O) (err error) {
 // durable, and the token covers them. Errors: see the list of errors of
 // appending; after any of them but [ErrInDoubt] nothing is stored.
 func (c *Collection[S, O]) Append(ctx context.Context, id string, ops ...O) (Token, error) {
-	appended, err := c.m.Append(ctx, c.Change(id, ops...))
+	if len(ops) != 1 {
+		appended, err := c.m.Append(ctx, c.Change(id, ops...))
+		return appended.Token, err
+	}
+	// The usual case takes one allocation instead of three.
+	one := new(struct {
+		appends [1]store.Append
+		entries [1]store.Entry
+	})
+	one.appends[0] = store.Append{Key: c.key(id), Entries: one.entries[:]}
+	if err := c.encode(&one.appends[0], 0, ops[0]); err != nil {
+		return Token{}, err
+	}
+	appended, err := c.m.store(ctx, one.appends[:])
 	return appended.Token, err
 }
 
@@ -96,6 +109,10 @@ func (m *Materializer) Append(ctx context.Context, changes ...Change) (Appended,
 	if err != nil {
 		return Appended{}, err
 	}
+	return m.store(ctx, appends)
+}
+
+func (m *Materializer) store(ctx context.Context, appends []store.Append) (Appended, error) {
 	appended, err := m.st.Append(ctx, appends)
 	if err != nil {
 		if errors.Is(err, store.ErrInDoubt) {

@@ -186,7 +186,7 @@ func TestChangesGoOnFromACursor(t *testing.T) {
 		st := memory.New(nil)
 		r := newRig(t, st, materializer.Config{}, spec()).start()
 		r.append("a", "one")
-		settle() // or the changes might be in another order
+		settle() // or b may be stored first
 		r.append("b", "one")
 		settle()
 		f := follow(t, r.texts, materializer.Cursor{})

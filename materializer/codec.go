@@ -67,10 +67,11 @@ func (jsonViews[S]) Decode(view []byte) (state S, err error) {
 type jsonOperations[O any] struct{}
 
 func (jsonOperations[O]) Encode(op O) (string, []byte, error) {
-	if v := reflect.ValueOf(op); v.Kind() == reflect.Pointer && v.IsNil() {
+	value := any(op) // once: each conversion is an allocation
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer && v.IsNil() {
 		return "", nil, &InvalidError{Field: "operation", Got: fmt.Sprintf("a nil %v", v.Type()), Want: "a value"}
 	}
-	body, err := json.Marshal(op)
+	body, err := json.Marshal(value)
 	return "", body, err
 }
 

@@ -34,8 +34,12 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		}
 		e.ill.remove(it.doc.Key)
 		e.counts.observe(it, now)
-		if it.commit.Failure != nil {
-			e.report(&it.commit)
+		if c := &it.commit; c.Failure != nil {
+			e.report(c)
+		} else if c.Applied > c.Loaded {
+			doc := it.doc
+			doc.Applied, doc.View, doc.Deleted = c.Applied, c.View, c.Deleted
+			e.hot.put(&doc)
 		}
 	}
 	e.last.record(b, outcomes, now)

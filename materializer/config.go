@@ -27,7 +27,8 @@ type Config struct {
 	// Bytes bounds the stored operations and views that all workers together hold in
 	// memory; a view counts twice, for the new one, and what folds make of them comes
 	// on top. A larger document is folded in slices; a single larger operation, or
-	// view, is folded alone. 0 means 64 MiB.
+	// view, is folded alone. Up to a quarter as much is kept beside, of documents that
+	// ran within the last minute, so that their next runs need not read. 0 means 64 MiB.
 	Bytes int64
 	// Grace is how long runs in hand may go on when Run is told to stop. 0 means
 	// 10 s; negative means not at all.

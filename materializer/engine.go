@@ -21,6 +21,7 @@ type engine struct {
 	budget *budget
 	slow   keySet // documents that are taken one by one
 	views  sizes
+	hot    *hot
 	lane   *lane
 	busy   chan struct{} // receives when a hand was taken, for mind
 	// troubles counts the calls of the store that failed in a row, for backing off.
@@ -42,6 +43,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		Materializer: m,
 		fail:         fail,
 		budget:       newBudget(m.cfg.Bytes, workers, stopping),
+		hot:          newHot(m.cfg.Bytes),
 		busy:         make(chan struct{}, 1),
 	}
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}

@@ -78,7 +78,7 @@ func (h *hand) settle(i int, r dispatcher.Result) {
 func (h *hand) unsettled(of []int) []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var left []int
+	left := make([]int, 0, len(of))
 	for _, i := range of {
 		if !h.settled[i] && !h.given[i] {
 			left = append(left, i)
@@ -87,11 +87,12 @@ func (h *hand) unsettled(of []int) []int {
 	return left
 }
 
-// startRound says that folds begin.
-func (h *hand) startRound() {
+// startRound says that folds of so many documents begin.
+func (h *hand) startRound(documents int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.since = time.Now()
+	h.kept = slices.Grow(h.kept, documents)
 }
 
 // startFold says that the fold of a document begins. It returns false if the

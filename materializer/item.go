@@ -13,7 +13,7 @@ import (
 type item struct {
 	index  int // of its ticket in the hand
 	doc    store.Document
-	views  int64 // the size of the views of the round up to this one
+	size   int64 // of its view, twice, and of operations that were not read
 	run    foldRun
 	result folded
 	commit store.Commit
@@ -22,10 +22,16 @@ type item struct {
 	traced context.Context // of the tracer; nil without one
 }
 
+// prepareRun says what there is to fold.
+func (it *item) prepareRun(ops []store.Operation) {
+	doc := &it.doc
+	it.run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops}
+}
+
 // foldAll folds the documents one after the other and prepares their commits. It
 // returns those that have something to store.
 func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
-	h.startRound()
+	h.startRound(len(b))
 	for i := range b {
 		it := &b[i]
 		if h.long() || !h.startFold(it.index) {

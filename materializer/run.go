@@ -93,7 +93,10 @@ func (m *Materializer) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	e := newEngine(m, fail, ctx.Done())
-	defer m.st.Listen(store.Listener{Dirty: func(keys []store.Key) { m.appended.Publish(keys...) }})()
+	defer m.st.Listen(store.Listener{
+		Stored: e.hot.appended,
+		Dirty:  func(keys []store.Key) { m.appended.Publish(keys...) },
+	})()
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
 		Runnable: e.runnable,
@@ -106,7 +109,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
 	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
-	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0)) })
+	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0), e.hot.turn) })
 	g.Go(func() error {
 		replaced := 0
 		return e.mind(yield.Start(ctx, "mind", 0), func(careful bool, over <-chan struct{}, ended func()) {

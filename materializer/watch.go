@@ -45,8 +45,8 @@ const (
 )
 
 // sweep looks at the store without a reason now and then, and repairs what was
-// overlooked.
-func (m *Materializer) sweep(ctx context.Context) error {
+// overlooked. It calls also each time.
+func (m *Materializer) sweep(ctx context.Context, also func()) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -70,6 +70,7 @@ func (m *Materializer) sweep(ctx context.Context) error {
 		}
 		m.table.Reread()
 		m.table.Trim()
+		also()
 	}
 }
 

@@ -107,93 +107,52 @@ func (e *engine) round(ctx context.Context, h *hand, left []int, held int64) (re
 	if err != nil || need > 0 || len(b) == 0 {
 		return rest, need, err
 	}
-	b, more, need, err := e.read(ctx, b, held)
-	if err != nil || need > 0 {
-		return append(more, rest...), need, err
+	b, cold := hotFirst(b)
+	if cold < len(b) {
+		n, need, err := e.read(ctx, b, cold, held)
+		if err != nil || need > 0 {
+			return append(indexes(b), rest...), need, err
+		}
+		b, rest = b[:n], append(indexes(b[n:]), rest...)
 	}
 	b = e.foldAll(ctx, h, b)
-	return append(more, rest...), 0, e.commit(ctx, h, b)
+	return rest, 0, e.commit(ctx, h, b)
 }
 
-// load loads documents with their views, and settles those that have nothing to
-// fold. A view counts twice, for what the fold makes of it, and may take half of
-// what is held; the other half is for operations.
-func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b []item, rest []int, need int64, err error) {
-	keys := make([]store.Key, min(len(left), e.views.room(held/2)))
-	for i := range keys {
-		keys[i] = h.tickets[left[i]].Key
-	}
-	docs, err := e.st.Load(ctx, keys, store.WithViews)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	views := int64(0)
-	b = make([]item, 0, len(docs))
-	for i := range docs {
-		doc := &docs[i]
-		if r, idle := e.idle(h, doc); idle {
-			h.settle(left[i], r)
-			continue
-		}
-		size := 2 * int64(len(doc.View))
-		e.views.add(size)
-		if views += size; views > held/2 && (len(b) > 0 || held < e.budget.total) {
-			if len(b) == 0 {
-				need = min(2*size, e.budget.total)
-			}
-			return b, left[i:], need, nil
-		}
-		b = append(b, item{index: left[i], doc: docs[i], views: views})
-	}
-	return b, left[len(docs):], 0, nil
-}
-
-// idle reports whether there is nothing to fold in a document, and what becomes
-// of it.
-func (e *engine) idle(h *hand, doc *store.Document) (r dispatcher.Result, idle bool) {
-	switch {
-	case doc.Parked(), !doc.Dirty():
-		return dispatcher.Result{Verdict: dispatcher.Done}, true
-	case doc.Failure != nil && doc.Failure.Delay > 0:
-		return delayed(doc.Failure.Delay), true
-	case !h.careful && e.suspect(doc.Since):
-		e.suspects.look()
-		return dispatcher.Result{Verdict: dispatcher.Done}, true
-	}
-	return dispatcher.Result{}, false
-}
-
-// read reads the operations of the first documents, as many as there is room
-// for. The others are the rest.
-func (e *engine) read(ctx context.Context, b []item, held int64) (in []item, rest []int, need int64, err error) {
-	ranges := make([]store.Range, len(b))
+// read reads the operations of documents from cold on, as many as there is room
+// for, and returns how many of all have theirs.
+func (e *engine) read(ctx context.Context, b []item, cold int, held int64) (have int, need int64, err error) {
+	size := int64(0)
 	for i := range b {
-		doc := &b[i].doc
+		size += b[i].size
+	}
+	read := b[cold:]
+	ranges := make([]store.Range, len(read))
+	for i := range read {
+		doc := &read[i].doc
 		ranges[i] = store.Range{Key: doc.Key, From: doc.Applied + 1, To: doc.Head}
 	}
-	views := b[len(b)-1].views
-	room := max(held-views, held/2, 1)
+	room := max(held-size, held/2, 1)
 	ops, err := e.st.Operations(ctx, ranges, store.Budget{Operations: sliceOperations, Bytes: room})
 	if err != nil {
-		return nil, nil, 0, err
+		return 0, 0, err
 	}
 	n := 1 // the first one goes in any case: if it has none, they are missing
 	for n < len(ops) && len(ops[n]) > 0 {
 		n++
 	}
-	for i := range b[:n] {
-		doc := &b[i].doc
-		b[i].run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops[i]}
+	for i := range read[:n] {
+		read[i].prepareRun(ops[i])
 	}
 	if len(ops[0]) == 1 && held < e.budget.total {
 		// A single operation is read whatever its size. If it is too large, this and
 		// what else was read is dropped, until the run has taken enough for it.
 		op := &ops[0][0]
 		if size := int64(len(op.Body) + len(op.Meta)); size > room {
-			return nil, indexes(b), min(2*(size+b[0].views), e.budget.total), nil
+			return 0, min(2*(size+read[0].size), e.budget.total), nil
 		}
 	}
-	return b[:n], indexes(b[n:]), 0, nil
+	return cold + n, 0, nil
 }
 
 func indexes(b []item) []int {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Announcer is the role of telling, in the process, what a store has made
@@ -19,10 +20,14 @@ type Announcer interface {
 }
 
 // Listener has a function for each thing that is announced; nil ones are not
-// called. None may keep the slice that it gets. A document of the generation that is
-// served is announced by its collection, whatever name was given, one of another
-// generation by the name that was given.
+// called. None may keep the slices that it gets, nor what these lead to. A document
+// of the generation that is served is announced by its collection, whatever name was
+// given, one of another generation by the name that was given.
 type Listener struct {
+	// Stored gets what an append has stored: its entries as they were given, where
+	// they went, and the store's time, which those have that gave none. It is called
+	// before Dirty. Appends in a transaction of the application are only told by Dirty.
+	Stored func(appends []Append, appended Appended, at time.Time)
 	// Dirty gets the documents to which operations were added or that were
 	// resumed, but for parked ones.
 	Dirty func(keys []Key)
@@ -63,17 +68,41 @@ func (ls *Listeners) all() []*Listener {
 	return nil
 }
 
-// Appended announces what an append made dirty.
-func (ls *Listeners) Appended(appends []Append, appended Appended) {
-	if len(ls.all()) > 0 {
-		ls.Dirty(AppendedKeys(appends, appended))
+// Appended announces what an append has stored at a time of the store, and what it
+// made dirty.
+func (ls *Listeners) Appended(appends []Append, appended Appended, at time.Time) {
+	all := ls.all()
+	if len(all) == 0 {
+		return
+	}
+	for _, l := range all {
+		if l.Stored != nil {
+			l.Stored(appends, appended, at)
+		}
+	}
+	keys := keySlices.Get().(*[]Key)
+	*keys = appendKeys((*keys)[:0], appends, appended)
+	ls.Dirty(*keys)
+	clear(*keys)
+	if cap(*keys) <= keepKeys {
+		keySlices.Put(keys)
 	}
 }
+
+// keySlices has slices to be used again, since no listener keeps the one that it
+// gets: announcing was one of eight allocations of an append in memory.
+var keySlices = sync.Pool{New: func() any { return new([]Key) }}
+
+// keepKeys bounds a slice that is used again.
+const keepKeys = 1024
 
 // AppendedKeys returns the documents that an append made dirty, but for parked
 // ones: those to which it added an operation.
 func AppendedKeys(appends []Append, appended Appended) []Key {
-	keys := make([]Key, 0, len(appends))
+	return appendKeys(make([]Key, 0, len(appends)), appends, appended)
+}
+
+func appendKeys(keys []Key, appends []Append, appended Appended) []Key {
 	for i := range appended.Documents {
 		d := &appended.Documents[i]
 		if !d.Parked && slices.ContainsFunc(d.Operations, func(p Placed) bool { return !p.Duplicate }) {

@@ -57,6 +57,30 @@ type Appended struct {
 	Documents []AppendedDocument
 }
 
+// NewAppended returns a result with room for where each entry goes, for backends to
+// fill in. It takes two allocations, or one for a single operation, which is what
+// most appends have.
+func NewAppended(appends []Append) Appended {
+	if len(appends) == 1 && len(appends[0].Entries) == 1 {
+		one := new(struct {
+			documents [1]AppendedDocument
+			placed    [1]Placed
+		})
+		one.documents[0].Operations = one.placed[:]
+		return Appended{Documents: one.documents[:]}
+	}
+	n := 0
+	for i := range appends {
+		n += len(appends[i].Entries)
+	}
+	placed, a := make([]Placed, n), Appended{Documents: make([]AppendedDocument, len(appends))}
+	for i := range appends {
+		n := len(appends[i].Entries)
+		a.Documents[i].Operations, placed = placed[:n:n], placed[n:]
+	}
+	return a
+}
+
 // AppendedDocument tells where the operations of one document went.
 type AppendedDocument struct {
 	// Head is the document's head after the call.

@@ -68,12 +68,12 @@ var mutants = []mutant{
 `},
 	}},
 	{"announced before stored", []edit{
-		{"store/memory/append.go", "\tresult, err := s.append(ctx, appends)\n\tif err == nil {\n\t\ts.listeners.Appended(appends, result)\n\t}\n", `	keys := make([]store.Key, len(appends))
+		{"store/memory/append.go", "\tresult, at, err := s.append(ctx, appends)\n\tif err == nil {\n\t\ts.listeners.Appended(appends, result, at)\n\t}\n", `	keys := make([]store.Key, len(appends))
 	for i := range appends {
 		keys[i] = appends[i].Key
 	}
 	s.listeners.Dirty(keys)
-	result, err := s.append(ctx, appends)
+	result, _, err := s.append(ctx, appends)
 `},
 	}},
 	{"finish as check-then-act", []edit{

@@ -14,55 +14,53 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 	if err := store.CheckAppends(appends, s.maxBody); err != nil {
 		return store.Appended{}, err
 	}
-	result, err := s.append(ctx, appends)
+	result, at, err := s.append(ctx, appends)
 	if err == nil {
-		s.listeners.Appended(appends, result)
+		s.listeners.Appended(appends, result, at)
 	}
 	return result, err
 }
 
-func (s *Store) append(ctx context.Context, appends []store.Append) (store.Appended, error) {
+func (s *Store) append(ctx context.Context, appends []store.Append) (result store.Appended, at time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return store.Appended{}, err
+		return store.Appended{}, at, err
 	}
 
 	// Everything is placed before anything is stored, so that a refusal has
 	// nothing to undo.
-	result := store.Appended{Documents: make([]store.AppendedDocument, len(appends))}
+	result = store.NewAppended(appends)
 	next := s.end + 1
 	var covers store.Position
 	for i := range appends {
-		placed, err := s.placeLocked(&appends[i], &next)
-		if err != nil {
-			return store.Appended{}, err
+		placed := result.Documents[i].Operations
+		if err := s.placeLocked(&appends[i], placed, &next); err != nil {
+			return store.Appended{}, at, err
 		}
 		for _, p := range placed {
 			covers = max(covers, p.Position)
 		}
-		result.Documents[i].Operations = placed
 	}
 
-	now := time.Now().UTC().Round(0)
+	at = time.Now().UTC().Round(0)
 	for i := range appends {
-		d := s.storeLocked(&appends[i], result.Documents[i].Operations, now)
+		d := s.storeLocked(&appends[i], result.Documents[i].Operations, at)
 		result.Documents[i].Head = d.head()
 		result.Documents[i].Parked = d.parked()
 	}
 	s.end = next - 1
 	result.Token = store.NewToken(s.incarnation, covers)
-	return result, nil
+	return result, at, nil
 }
 
-// placeLocked says where the entries of one document go, taking positions from
-// next on, or why they may not.
-func (s *Store) placeLocked(a *store.Append, next *store.Position) ([]store.Placed, error) {
+// placeLocked says in placed where the entries of one document go, taking
+// positions from next on, or returns why they may not.
+func (s *Store) placeLocked(a *store.Append, placed []store.Placed, next *store.Position) error {
 	d := s.documentLocked(a.Key)
 	if d == nil && s.forgottenLocked(a.Key) {
-		return nil, fmt.Errorf("%w: %s", store.ErrForgotten, a.Key)
+		return fmt.Errorf("%w: %s", store.ErrForgotten, a.Key)
 	}
-	placed := make([]store.Placed, len(a.Entries))
 	head := d.head()
 	var given map[string]int // the first entry of this call with an id
 	for i := range a.Entries {
@@ -70,14 +68,14 @@ func (s *Store) placeLocked(a *store.Append, next *store.Position) ([]store.Plac
 		if e.ID != "" {
 			if old := d.withID(e.ID); old != nil {
 				if !sameOperation(&old.Entry, e) {
-					return nil, &store.IDReusedError{Key: a.Key, ID: e.ID, Seq: old.Seq}
+					return &store.IDReusedError{Key: a.Key, ID: e.ID, Seq: old.Seq}
 				}
 				placed[i] = store.Placed{Seq: old.Seq, Position: old.Position, Duplicate: true}
 				continue
 			}
 			if first, twice := given[e.ID]; twice {
 				if !sameOperation(&a.Entries[first], e) {
-					return nil, &store.IDReusedError{Key: a.Key, ID: e.ID}
+					return &store.IDReusedError{Key: a.Key, ID: e.ID}
 				}
 				placed[i] = placed[first]
 				placed[i].Duplicate = true
@@ -93,9 +91,9 @@ func (s *Store) placeLocked(a *store.Append, next *store.Position) ([]store.Plac
 		*next++
 	}
 	if a.Head != nil && *a.Head != d.head() && head > d.head() {
-		return nil, &store.ConflictError{Key: a.Key, Expected: *a.Head, Actual: d.head()}
+		return &store.ConflictError{Key: a.Key, Expected: *a.Head, Actual: d.head()}
 	}
-	return placed, nil
+	return nil
 }
 
 // storeLocked adds the entries that are new, and returns their document.

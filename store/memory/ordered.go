@@ -6,10 +6,11 @@ import (
 	"sort"
 )
 
-// chunkSize is the most elements of a chunk. Inserting moves half a chunk on
-// average, and one in so many inserts moves the list of chunks: at a million
-// documents both are a few KiB.
-const chunkSize = 512
+// chunkSize is the most elements of a chunk. Inserting and removing move half a
+// chunk on average, and one in so many inserts moves the list of chunks: at a
+// million documents both are a few KiB. With 512, moving was a tenth of the time
+// from append to view of 10,000 documents.
+const chunkSize = 128
 
 // ordered holds documents in ascending order of distinct keys, in chunks, so
 // that inserting, removing and finding a place need no walk through all of it.

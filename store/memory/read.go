@@ -40,19 +40,47 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 		if r.To > 0 {
 			to = min(to, r.To)
 		}
-		for seq := max(r.From, 1); seq <= to; seq++ {
-			op := d.operations[seq-1].Operation
+		from := max(r.From, 1)
+		fit, bytes := from, 0 // the first that does not fit, and the size of the others
+		full := false
+		for ; fit <= to; fit++ {
+			op := &d.operations[fit-1]
 			size += int64(len(op.Body) + len(op.Meta))
-			full := budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size > budget.Bytes
-			if full && count > 0 {
-				return pages, nil
+			full = budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size > budget.Bytes
+			if full = full && count > 0; full {
+				break
 			}
-			op.Entry = cloneEntry(op.Entry)
-			pages[i] = append(pages[i], op)
+			bytes += len(op.Body) + len(op.Meta)
 			count++
+		}
+		if fit > from {
+			pages[i] = copyOperations(d.operations[from-1:fit-1], bytes)
+		}
+		if full {
+			break
 		}
 	}
 	return pages, nil
+}
+
+// copyOperations returns copies for the caller to keep. All bodies and metas, of
+// which bytes is the size, are in one piece of memory.
+func copyOperations(stored []operation, bytes int) []store.Operation {
+	copied, memory := make([]store.Operation, len(stored)), make([]byte, 0, bytes)
+	piece := func(b []byte) []byte {
+		if b == nil {
+			return nil
+		}
+		from := len(memory)
+		memory = append(memory, b...)
+		return memory[from:len(memory):len(memory)]
+	}
+	for i := range stored {
+		op := stored[i].Operation
+		op.Meta, op.Body = piece(op.Meta), piece(op.Body)
+		copied[i] = op
+	}
+	return copied
 }
 
 // Resolve implements [store.Resolver].

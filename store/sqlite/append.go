@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -17,7 +18,7 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 	if err := s.submit(ctx, newRequest(w, s.options.Sync == SyncFull, appendSize(appends))); err != nil {
 		return store.Appended{}, err
 	}
-	s.listeners.Appended(appends, w.result)
+	s.listeners.Appended(appends, w.result, w.at)
 	return w.result, nil
 }
 
@@ -37,6 +38,7 @@ func appendSize(appends []store.Append) int {
 type appendWork struct {
 	appends []store.Append
 	result  store.Appended
+	at      time.Time // of the transaction
 }
 
 // plan is what is to be done for one document, once all may be done.
@@ -54,11 +56,10 @@ func (w *appendWork) do(t *transaction) error {
 	if len(w.appends) > 1 {
 		plans = make([]plan, len(w.appends))
 	}
-	w.result = store.Appended{Documents: make([]store.AppendedDocument, len(w.appends))}
+	w.at = time.Unix(0, t.now)
+	w.result = store.NewAppended(w.appends) // another one, after a rollback
 	for i := range w.appends {
-		placed := make([]store.Placed, len(w.appends[i].Entries))
-		w.result.Documents[i].Operations = placed
-		if err := plans[i].check(t, &w.appends[i], placed); err != nil {
+		if err := plans[i].check(t, &w.appends[i], w.result.Documents[i].Operations); err != nil {
 			return err
 		}
 	}

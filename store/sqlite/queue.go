@@ -84,6 +84,12 @@ func (q *queue) look() (some, synced bool, single *request) {
 	return true, synced, nil
 }
 
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.requests)
+}
+
 // take takes a group: the requests up to one that is never grouped, and up to the
 // bounds.
 // One that needs a sync stays behind if the group will not be synced.

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -102,10 +101,7 @@ func (w *writer) next() bool {
 		w.checkFollow()
 		return true
 	}
-	// Those whom the last group has answered are about to come back. Letting them
-	// run first makes groups of 8 appenders a third larger, and costs a lone one
-	// nothing.
-	runtime.Gosched()
+	w.gather()
 	w.group = w.queue.take(w.group[:0], synced)
 	if len(w.group) == 0 {
 		w.undo()

@@ -1,0 +1,115 @@
+package materializer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/refold-go/refold/dispatcher"
+	"github.com/refold-go/refold/store"
+)
+
+// load loads documents with their views, and settles those that have nothing to
+// fold. A view counts twice, for what the fold makes of it, and may take half of
+// what is held; the other half is for operations. Of documents that are hot, the
+// operations are there too.
+func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b []item, rest []int, need int64, err error) {
+	keys := make([]store.Key, min(len(left), e.views.room(held/2)))
+	for i := range keys {
+		keys[i] = h.tickets[left[i]].Key
+	}
+	docs, ops, err := e.loadOrTake(ctx, h, keys)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	sum := int64(0)
+	b = make([]item, 0, len(docs))
+	for i := range docs {
+		doc := &docs[i]
+		if r, idle := e.idle(h, doc); idle {
+			h.settle(left[i], r)
+			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil {
+				e.hot.put(doc)
+			}
+			continue
+		}
+		size := 2 * int64(len(doc.View))
+		e.views.add(size)
+		for j := range ops[i] {
+			size += int64(len(ops[i][j].Body) + len(ops[i][j].Meta))
+		}
+		if sum += size; sum > held/2 && (len(b) > 0 || held < e.budget.total) {
+			if len(b) == 0 {
+				need = min(2*size, e.budget.total)
+			}
+			return b, left[i:], need, nil
+		}
+		b = append(b, item{index: left[i], doc: docs[i], size: size})
+		b[len(b)-1].prepareRun(ops[i])
+	}
+	return b, left[len(docs):], 0, nil
+}
+
+// loadOrTake returns documents, and the operations of those of which they are
+// known without reading.
+func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]store.Document, [][]store.Operation, error) {
+	docs, ops := make([]store.Document, len(keys)), make([][]store.Operation, len(keys))
+	var cold []store.Key
+	for i, k := range keys {
+		ok := false
+		if !h.careful {
+			docs[i], ops[i], ok = e.hot.take(k)
+		}
+		if !ok {
+			cold = append(cold, k)
+		}
+	}
+	if len(cold) == 0 {
+		return docs, ops, nil
+	}
+	loaded, err := e.st.Load(ctx, cold, store.WithViews)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range docs {
+		if ops[i] == nil {
+			docs[i], loaded = loaded[0], loaded[1:]
+		}
+	}
+	return docs, ops, nil
+}
+
+// hotFirst puts those items first whose operations are there, and returns how many
+// they are.
+func hotFirst(b []item) ([]item, int) {
+	n := 0
+	for n < len(b) && len(b[n].run.ops) > 0 {
+		n++
+	}
+	if !slices.ContainsFunc(b[n:], func(it item) bool { return len(it.run.ops) > 0 }) {
+		return b, n // they do already, mostly
+	}
+	hot, cold := make([]item, 0, len(b)), []item(nil)
+	for i := range b {
+		if len(b[i].run.ops) > 0 {
+			hot = append(hot, b[i])
+		} else {
+			cold = append(cold, b[i])
+		}
+	}
+	return append(hot, cold...), len(hot)
+}
+
+// idle reports whether there is nothing to fold in a document, and what becomes
+// of it.
+func (e *engine) idle(h *hand, doc *store.Document) (r dispatcher.Result, idle bool) {
+	switch {
+	case doc.Parked(), !doc.Dirty():
+		return dispatcher.Result{Verdict: dispatcher.Done}, true
+	case doc.Failure != nil && doc.Failure.Delay > 0:
+		return delayed(doc.Failure.Delay), true
+	case !h.careful && e.suspect(doc.Since):
+		e.suspects.look()
+		return dispatcher.Result{Verdict: dispatcher.Done}, true
+	}
+	return dispatcher.Result{}, false
+}
