@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 // rig is a chat over the memory store, whose messages are appended by the server.
 type rig struct {
 	t       testing.TB
+	st      *memory.Store
 	chat    *chat
 	handler http.Handler
 }
@@ -64,7 +65,7 @@ func newRig(t testing.TB, names ...string) *rig {
 			t.Error(err)
 		}
 	})
-	return &rig{t, c, c.handler()}
+	return &rig{t, st, c, c.handler()}
 }
 
 // bubble runs a test with a rig in fake time.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/refold-go/refold/materializer"
@@ -29,6 +30,8 @@ type chat struct {
 	names []string // of the rooms that there are
 	// send has a message appended, see [crew.send].
 	send func(ctx context.Context, o order) (receipt, error)
+	// waiting counts the clients that wait for news, see [mostWaiting].
+	waiting atomic.Int64
 }
 
 func (c *chat) handler() http.Handler {

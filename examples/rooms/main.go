@@ -24,13 +24,15 @@
 // That string is a token, a cut through the log, and no cursor of the feed of
 // changes: a client wants each message once and in order, and messages are in the
 // log; how often and in which order rooms were folded is nothing to it. It survives
-// a restart of the server. The feed of changes wakes those who wait, and its
-// cursors stay in the server.
+// a restart of the server. Who asks without it gets the latest messages of each room.
+// Who has missed many gets them all, at most 500 in an answer. The feed of changes
+// wakes those who wait, and its cursors stay in the server. At most 1,000 wait at once;
+// one more is told with status 503 when to come again.
 //
 // The answer to a POST has a token too, to be given as atleast: whoever passes it
-// reads the own message at once, from the log and in the view of its room. It must
-// not be given as since, because it also covers messages of others that the client
-// has not got yet.
+// reads the own message at once, in the log behind what was missed, and in the view
+// of its room. It must not be given as since, because it also covers messages of
+// others that the client has not got yet.
 //
 // The exit status is 0 after a signal; 1 if something failed; 2 if the command line
 // is wrong.

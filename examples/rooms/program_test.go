@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -245,6 +246,12 @@ func TestKilledWriters(t *testing.T) {
 	if kills.Load() == 0 || writers < 3 || !strings.Contains(p.stderr.String(), "killed") {
 		t.Errorf("%d kills, %d writers, stderr:\n%s", kills.Load(), writers, p.stderr.String())
 	}
+	// A warning begins with its time.
+	for line := range strings.Lines(p.stderr.String()) {
+		if _, err := time.Parse(time.DateTime+" WRN", line[:min(len(line), len(time.DateTime)+4)]); err != nil {
+			t.Errorf("%v in %q", err, line)
+		}
+	}
 	t.Logf("%d messages by %d processes, %d kills", len(c.messages), writers, kills.Load())
 }
 
@@ -377,13 +384,47 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// A second server on the same file neither serves nor says that it does, and does not
+// disturb the first one.
 func TestSecondServer(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "chat.db")
 	p := start(t, db, "-writers", "1")
-	second := start(t, db, "-writers", "1") // prints its address before it knows
-	second.cmd.Wait()
-	if status := second.cmd.ProcessState.ExitCode(); status != exitFailed || !strings.Contains(second.stderr.String(), "another materializer") {
-		t.Errorf("exit status %d, stderr:\n%s", status, second.stderr.String())
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := exec.CommandContext(patient(t), p.cmd.Path, "-db", db, "-addr", addr)
+	second.Env = p.cmd.Env
+	var stdout, stderr bytes.Buffer
+	second.Stdout, second.Stderr = &stdout, &stderr
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		second.Wait()
+	}()
+	for over := false; !over; {
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(time.Millisecond):
+			if conn, err := net.Dial("tcp", addr); err == nil {
+				conn.Close()
+				t.Error("it listens")
+			}
+		}
+	}
+	if status := second.ProcessState.ExitCode(); status != exitFailed || !strings.Contains(stderr.String(), "another materializer") {
+		t.Errorf("exit status %d, stderr:\n%s", status, stderr.String())
+	}
+	if stdout.Len() > 0 || strings.Contains(stderr.String(), "writer") {
+		t.Errorf("it prints %q, stderr:\n%s", stdout.String(), stderr.String())
 	}
 	if err := post(patient(t), p.url, "lobby", "1", "still here"); err != nil {
 		t.Error(err)

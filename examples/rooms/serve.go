@@ -45,10 +45,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// serve runs materializer, writers and HTTP until ctx or one of them ends. They stop
-// in the opposite order: whoever answers goes before who is asked.
+// serve runs materializer, writers and HTTP until ctx or one of them ends. Nobody is
+// served before the materializer has the store. They stop in the opposite order:
+// whoever answers goes before who is asked.
 func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
-	log := zerolog.New(zerolog.ConsoleWriter{Out: stderr, NoColor: true}).Level(zerolog.WarnLevel)
+	log := newLogger(stderr)
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -58,7 +59,8 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 		return fmt.Errorf("database %s: %w", o.db, err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	m, err := materializer.New(st, materializer.Config{Logger: log})
+	ready := make(chan struct{})
+	m, err := materializer.New(st, materializer.Config{Logger: log, Ready: func() { close(ready) }})
 	if err != nil {
 		return err
 	}
@@ -66,11 +68,6 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", o.db, err)
 	}
-	listener, err := net.Listen("tcp", o.addr)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
 	writers := &crew{size: o.writers, log: log, jobs: make(chan *job), command: func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, self, writerRole, o.db)
 		cmd.Stderr = stderr
@@ -80,16 +77,39 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 
 	g, ctx := errgroup.WithContext(ctx)
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	employed, dismiss := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { return m.Run(running) })
 	g.Go(func() error {
 		defer stop()
-		return writers.run(employed)
+		select {
+		case <-ready: // the store is ours
+		case <-ctx.Done(): // another server has it, or it is over
+			return nil
+		}
+		return open(ctx, o.addr, writers, chat.handler(), stdout)
 	})
+	return g.Wait()
+}
+
+// newLogger logs warnings for people, with their times.
+func newLogger(stderr io.Writer) zerolog.Logger {
+	console := zerolog.ConsoleWriter{Out: stderr, NoColor: true, TimeFormat: time.DateTime}
+	return zerolog.New(console).Level(zerolog.WarnLevel).With().Timestamp().Logger()
+}
+
+// open runs writers and HTTP until ctx or one of them ends, and says where.
+func open(ctx context.Context, addr string, writers *crew, handler http.Handler, stdout io.Writer) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	fmt.Fprintf(stdout, "rooms: http://%s/\n", listener.Addr())
+	g, ctx := errgroup.WithContext(ctx)
+	employed, dismiss := context.WithCancel(context.WithoutCancel(ctx))
+	g.Go(func() error { return writers.run(employed) })
 	g.Go(func() error {
 		defer dismiss()
-		fmt.Fprintf(stdout, "rooms: http://%s/\n", listener.Addr())
-		return serveHTTP(ctx, listener, chat.handler())
+		return serveHTTP(ctx, listener, handler)
 	})
 	return g.Wait()
 }

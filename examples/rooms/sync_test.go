@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/refold-go/refold/materializer"
 )
 
 func TestSyncAnswersOnlyWhatIsNew(t *testing.T) {
@@ -71,23 +73,30 @@ func TestSyncAnswersEarlyWhenSomebodySpeaks(t *testing.T) {
 func TestSyncAnswersAtItsTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		empty := r.sync("", "0")
-		if empty.Since != "" || !empty.Reset || empty.Messages == nil {
+		if _, place, _ := strings.Cut(empty.Since, ":"); place != "m0" || !empty.Reset || empty.Messages == nil {
 			t.Errorf("an empty store answers %+v", empty)
+		}
+		if want := []count{{"lobby", 0}, {"workshop", 0}}; !slices.Equal(empty.Rooms, want) {
+			t.Errorf("rooms %v, want %v", empty.Rooms, want)
 		}
 		timed := func(since, timeout string, want time.Duration) {
 			t.Helper()
 			started := time.Now()
 			got := r.sync(since, timeout)
-			if len(got.Messages) != 0 || got.Since != since {
+			if len(got.Messages) != 0 || got.Since != since || got.Reset {
 				t.Errorf("%+v", got)
 			}
 			if d := time.Since(started); d != want {
 				t.Errorf("answered after %s, want %s", d, want)
 			}
 		}
-		timed("", "3000", 3*time.Second) // nobody has said anything: no busy loop
+		began := time.Now()
+		if again := r.sync("", "3000"); again.Since != empty.Since || time.Since(began) != 0 {
+			t.Errorf("who begins is answered %+v after %s", again, time.Since(began))
+		}
+		timed(empty.Since, "3000", 3*time.Second) // nobody has said anything: no busy loop
 		r.say("lobby", "1")
-		since := r.sync("", "0").Since
+		since := r.sync(empty.Since, "60000").Since
 		timed(since, "0", 0)
 		timed(since, "1500", 1500*time.Millisecond)
 		timed(since, "60000", time.Minute)
@@ -110,11 +119,63 @@ func TestSyncOfOtherRooms(t *testing.T) {
 			}
 			synctest.Wait()
 		}
+		// Who asks then goes on behind what is not for him.
+		if got := r.sync(since, "0"); len(got.Messages) != 0 || !strings.HasSuffix(got.Since, ":m4") {
+			t.Errorf("%+v", got)
+		}
 		r.say("lobby", "2")
 		if got := <-answer; got.texts() != "lobby:2" {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// What no view has is passed over: a message that was discarded, and one that another
+// program wrote in a form of its own, at which its room parks.
+func TestSyncOfWhatNoViewHas(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		since := r.sync("", "0").Since
+		r.say("lobby", "1")
+		r.say("workshop", "1")
+		strange(t, r, "lobby")
+		strange(t, r, "workshop")
+		time.Sleep(time.Hour) // both are parked then
+		r.say("workshop", "rude")
+		for _, seq := range []int64{3, 2} {
+			if err := r.chat.rooms.Discard(t.Context(), "workshop", seq, "me", "it was not meant"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.say("lobby", "2")
+		r.say("workshop", "2")
+		got := r.sync(since, "0")
+		if got.texts() != "lobby:1 workshop:1 lobby:2 workshop:2" {
+			t.Errorf("%+v", got)
+		}
+		// The view of the lobby is parked before the last message, which is counted
+		// nevertheless.
+		if want := []count{{"lobby", 2}, {"workshop", 2}}; !slices.Equal(got.Rooms, want) {
+			t.Errorf("rooms %v, want %v", got.Rooms, want)
+		}
+	})
+}
+
+// strange appends an operation to a room that is no message.
+func strange(t *testing.T, r *rig, room string) {
+	t.Helper()
+	other, err := materializer.New(r.st, materializer.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := materializer.Register(other, materializer.Spec[Room, string]{
+		Name: r.chat.rooms.Name(), Version: 1, Fold: func(r Room, _ materializer.Operation[string]) (Room, error) { return r, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := texts.Append(t.Context(), room, "no message"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestSyncEndsWhenItsClientLeaves(t *testing.T) {
@@ -214,24 +275,124 @@ func TestBadQuestions(t *testing.T) {
 	}
 }
 
-// Who has missed more than an answer may have begins again, with the latest.
+// Who has missed more than an answer may have gets all of it in several, at once and
+// each message once.
 func TestSyncAfterMuch(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.say("lobby", "0")
 		since := r.sync("", "0").Since
-		for i := range mostNews {
-			r.say("lobby", fmt.Sprint(i+1))
+		for i := range 2*mostNews + 1 {
+			r.say([]string{"lobby", "workshop"}[i%2], fmt.Sprint(i))
 		}
-		if got := r.sync(since, "0"); got.Reset || len(got.Messages) != mostNews {
-			t.Errorf("%d messages, reset %t", len(got.Messages), got.Reset)
+		synctest.Wait() // the views have it all, and their counts are exact
+		started := time.Now()
+		missed := 0
+		for _, want := range []int{mostNews, mostNews, 1} {
+			got := r.sync(since, "60000")
+			if got.Reset || len(got.Messages) != want {
+				t.Fatalf("%d messages, reset %t, want %d", len(got.Messages), got.Reset, want)
+			}
+			for _, m := range got.Messages {
+				if m.Text != fmt.Sprint(missed) {
+					t.Fatalf("%q comes as number %d", m.Text, missed)
+				}
+				missed++
+			}
+			if rooms := got.Rooms; rooms[0] != (count{"lobby", mostNews + 2}) {
+				t.Errorf("rooms %v", rooms)
+			}
+			since = got.Since
 		}
-		r.say("lobby", "last")
-		got := r.sync(since, "0")
-		if !got.Reset || len(got.Messages) != latest || got.Messages[latest-1].Text != "last" || got.Rooms[0].Messages != mostNews+2 {
-			t.Errorf("%d messages, reset %t, rooms %v", len(got.Messages), got.Reset, got.Rooms)
+		if d := time.Since(started); d != 0 {
+			t.Errorf("it took %s", d)
 		}
-		if next := r.sync(got.Since, "0"); len(next.Messages) != 0 {
+		if next := r.sync(since, "0"); len(next.Messages) != 0 {
 			t.Errorf("then %+v", next)
+		}
+		// Who does not want all of that begins again.
+		if got := r.sync("", "0"); !got.Reset || len(got.Messages) != 2*latest || got.Since != since {
+			t.Errorf("%d messages, reset %t, since %s", len(got.Messages), got.Reset, got.Since)
+		}
+	})
+}
+
+// More than mostWaiting clients are not let wait; who asks for what is there already
+// is no such client.
+func TestSyncOfACrowd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.say("lobby", "1")
+		since := r.sync("", "0").Since
+		answers := make(chan heard, mostWaiting)
+		for range mostWaiting {
+			go func() { answers <- r.sync(since, "60000") }()
+		}
+		synctest.Wait()
+		started := time.Now()
+		for range 3 { // to be refused takes no place
+			w := r.get("/sync?since=" + since)
+			wantProblem(t, w, http.StatusServiceUnavailable, "too many", "timeout=0")
+			if after := w.Header().Get("Retry-After"); after != "5" {
+				t.Errorf("Retry-After is %q", after)
+			}
+		}
+		if got := r.sync(since, "0"); len(got.Messages) != 0 || got.Since != since {
+			t.Errorf("%+v", got)
+		}
+		if got := r.sync("", "60000"); got.texts() != "lobby:1" {
+			t.Errorf("who begins gets %+v", got)
+		}
+		if d := time.Since(started); d != 0 {
+			t.Errorf("it took %s", d)
+		}
+		r.say("lobby", "2")
+		for range mostWaiting {
+			if got := <-answers; got.texts() != "lobby:2" {
+				t.Fatalf("%+v", got)
+			}
+		}
+		since = r.sync(since, "60000").Since
+		if got := r.sync(since, "1000"); len(got.Messages) != 0 {
+			t.Errorf("%+v", got)
+		}
+		if d := time.Since(started); d != time.Second {
+			t.Errorf("who comes after the crowd waits for %s", d)
+		}
+	})
+}
+
+// What is in the log behind a view comes with the answer, and is counted.
+func TestBeginBehindAView(t *testing.T) {
+	const n = 40
+	bubble(t, func(t *testing.T, r *rig) {
+		r.say("lobby", "0")
+		least, err := materializer.ParseToken(r.sync("", "0").Since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.chat.rooms.Pause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		say := func(n int) (last string) {
+			for range n {
+				last = r.say("lobby", "x")
+			}
+			return last
+		}
+		last := say(n)
+		got, ok, err := r.chat.beginFrom(t.Context(), least)
+		if err != nil || !ok || len(got.Messages) != n+1 || got.Messages[n].Seq != n+1 || got.Since.String() != last {
+			t.Errorf("%t, %v, %+v, want %d messages up to %s", ok, err, got, n+1, last)
+		}
+		if want := []count{{"lobby", n + 1}, {"workshop", 0}}; !slices.Equal(got.Rooms, want) {
+			t.Errorf("rooms %v, want %v", got.Rooms, want)
+		}
+		say(mostNews - n)
+		if got, ok, err := r.chat.beginFrom(t.Context(), least); !ok || err != nil || len(got.Messages) != mostNews+1 {
+			t.Errorf("%d messages, %t, %v", len(got.Messages), ok, err)
+		}
+		say(1)
+		if got, ok, err := r.chat.beginFrom(t.Context(), least); ok || err != nil {
+			t.Errorf("with one more than an answer may have: %d messages, %v", len(got.Messages), err)
 		}
 	})
 }
@@ -251,6 +412,9 @@ func TestBeginAmongOthers(t *testing.T) {
 		got := r.sync("", "0")
 		texts := got.texts()
 		for range n {
+			if last := got.Messages[len(got.Messages)-1].Seq; got.Rooms[0].Messages < last {
+				t.Errorf("%d messages are counted, and number %d is among them", got.Rooms[0].Messages, last)
+			}
 			if got = r.sync(got.Since, "1000"); len(got.Messages) == 0 {
 				break
 			}

@@ -67,7 +67,10 @@ async function follow() {
         if (++failures > 1) await pause(1000);
         continue;
       }
-      if (!response.ok) throw new Error(`status ${response.status}`);
+      if (!response.ok) {
+        const after = Number(response.headers.get("Retry-After")) * 1000; // of null it is 0
+        throw Object.assign(new Error(`status ${response.status}`), { after });
+      }
       take(await response.json());
       first = false;
       failures = 0;
@@ -76,7 +79,7 @@ async function follow() {
       if (waiting.signal.aborted) continue; // something was sent
       first = true;
       show("connection lost, trying again", false);
-      await pause(Math.min(250 * 2 ** failures++, 5000));
+      await pause(Math.max(error.after || 0, Math.min(250 * 2 ** failures++, 5000)));
     }
   }
 }
