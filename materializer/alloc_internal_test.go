@@ -5,6 +5,7 @@ package materializer
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -75,7 +76,10 @@ func TestAllocationsOfAnAppend(t *testing.T) {
 	allocations(t, "an append", 5, func() { c.append(t, "a") })
 }
 
-func TestAllocationsOfARun(t *testing.T) {
+// In a bubble no time passes, so that no run is cut short because it took long.
+func TestAllocationsOfARun(t *testing.T) { synctest.Test(t, testAllocationsOfARun) }
+
+func testAllocationsOfARun(t *testing.T) {
 	ids := make([]string, 64)
 	for i := range ids {
 		ids[i] = string(rune('A' + i))

@@ -39,7 +39,8 @@ func (m *Materializer) LastChange(ctx context.Context) (Cursor, error) { return 
 // What is returned may come again; a follower that stores what it got together with
 // the cursor, and begins with that cursor the next time, gets the last state of every
 // document, and misses none over restarts, slow readers, power cuts and other
-// processes. A run that fails without parking its document changes nothing. A document
+// processes. A run that fails without parking its document changes nothing, and neither
+// does resuming one: Parked is false again with the next change. A document
 // that is forgotten is not told: who copies views elsewhere has to erase it there too.
 //
 // Errors end the stream: [ErrForeignToken] and [ErrFutureToken] for the cursor, at

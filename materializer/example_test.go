@@ -184,3 +184,104 @@ func ExampleCollection_Latest() {
 	fmt.Println(err)
 	// Output: refold: head of accounts/ann is 2, expected 1
 }
+
+// A follower keeps a copy of each view elsewhere. It stores the cursor with what it
+// has copied, and goes on from there the next time.
+func ExampleCollection_Changes() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	m, err := materializer.New(memory.New(nil), materializer.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lists, err := materializer.Register(m, materializer.Spec[[]string, string]{
+		Name: "lists", Version: 1,
+		Fold: func(list []string, op materializer.Operation[string]) ([]string, error) {
+			return append(list, op.Body), nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go func() {
+		if err := m.Run(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	if _, err := lists.Append(ctx, "monday", "bread", "milk"); err != nil {
+		log.Fatal(err)
+	}
+	// An import of old lists is no news to anybody.
+	if _, err := m.Append(ctx, lists.Change("last year", "candles").AsHistory()); err != nil {
+		log.Fatal(err)
+	}
+
+	var stored string // with the copies, in one transaction
+	copies := make(map[string][]string)
+	follow := func(until int) {
+		from, err := materializer.ParseCursor(stored)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for v, err := range lists.Changes(ctx, from) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			copies[v.ID], stored = v.State, v.Cursor.String()
+			if v.ID == "last year" && !v.History {
+				log.Fatal("an import made a noise")
+			}
+			if len(copies) == until {
+				return // as a process that ends
+			}
+		}
+	}
+	follow(1)
+	follow(2)
+	fmt.Println(copies["monday"], copies["last year"])
+	// Output: [bread milk] [candles]
+}
+
+// The whole log can be read from one token to another, and on from there.
+func ExampleMaterializer_Operations() {
+	ctx := context.Background()
+	m, err := materializer.New(memory.New(nil), materializer.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lists, err := materializer.Register(m, materializer.Spec[[]string, string]{
+		Name: "lists", Version: 1,
+		Fold: func(list []string, op materializer.Operation[string]) ([]string, error) {
+			return append(list, op.Body), nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := lists.Append(ctx, "monday", "bread", "milk"); err != nil {
+		log.Fatal(err)
+	}
+	var reached materializer.Token // where the reader is, to be kept
+	read := func() {
+		for op, err := range m.Operations(ctx, reached, materializer.Token{}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			decoded, err := lists.Decode(op)
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(op.Position, op.Key, decoded.Body)
+			reached = op.Token
+		}
+	}
+	read()
+	if _, err := lists.Append(ctx, "tuesday", "eggs"); err != nil {
+		log.Fatal(err)
+	}
+	read()
+	// Output:
+	// 1 lists/monday bread
+	// 2 lists/monday milk
+	// 3 lists/tuesday eggs
+}

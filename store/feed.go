@@ -39,8 +39,8 @@ type Feed interface {
 	// document that changes during the loop may come again. The zero cursor returns
 	// every document that ever changed. A document that is erased is not told.
 	//
-	// Every cursor that this method or [Feed.LastChange] ever returned is good,
-	// whatever happened to the store since. Errors: [ErrForeignToken],
+	// Every cursor that this method or [Feed.LastChange] ever returned is good as long
+	// as the store has the same [Incarnation], whatever happened to it since. Errors: [ErrForeignToken],
 	// [*FutureCursorError] for one that no call can have returned.
 	Changes(ctx context.Context, collection string, after Cursor, parts Parts) iter.Seq2[Change, error]
 

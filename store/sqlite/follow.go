@@ -28,6 +28,10 @@ type follow struct {
 	mu      sync.Mutex
 	count   uint64
 	changed chan struct{} // closed at the next count
+	// following counts the calls of Follow that wait, and leave is closed when there
+	// are none any more.
+	following int
+	leave     chan struct{}
 }
 
 func newFollow() *follow { return &follow{count: 1, changed: make(chan struct{})} }
@@ -55,7 +59,7 @@ func (f *follow) rebase() {
 
 // Follow implements [store.Follower].
 func (s *Store) Follow(ctx context.Context, after uint64) (uint64, error) {
-	var tick <-chan time.Time
+	joined := false
 	for {
 		select {
 		case <-s.closing:
@@ -69,19 +73,52 @@ func (s *Store) Follow(ctx context.Context, after uint64) (uint64, error) {
 		if count != after {
 			return count, nil
 		}
-		if tick == nil {
-			ticker := time.NewTicker(followEvery)
-			defer ticker.Stop()
-			tick = ticker.C
+		if !joined {
+			joined = true
+			s.follow.join(s)
+			defer s.follow.part()
 		}
 		select {
 		case <-changed:
-		case <-tick:
-			s.follow.wanted.Store(true)
-			s.writer.queue.rouse()
 		case <-ctx.Done():
 		case <-s.closing:
 		}
+	}
+}
+
+// join counts one who waits. The first one has the file looked at now and then, for
+// all.
+func (f *follow) join(s *Store) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.following++; f.following > 1 {
+		return
+	}
+	leave := make(chan struct{})
+	f.leave = leave
+	go func() {
+		ticker := time.NewTicker(followEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				f.wanted.Store(true)
+				s.writer.queue.rouse()
+			case <-leave:
+				return
+			case <-s.closing:
+				return
+			}
+		}
+	}()
+}
+
+// part counts one who waits no more. The last one ends the looking.
+func (f *follow) part() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.following--; f.following == 0 {
+		close(f.leave)
 	}
 }
 

@@ -43,7 +43,10 @@ const (
 	// SyncNormal acknowledges an append when it is in the write-ahead log, which
 	// the system writes to the disk later. It survives the end of the process; a
 	// power cut or a crash of the system may lose the last appends, always a
-	// suffix of them, and never damages the file. One appender that waits for
+	// suffix of them, and never damages the file. Their positions are given again
+	// then, so that a token from before the cut means other operations: who reads the
+	// log from token to token, or waits for such a token, can miss some of them. After
+	// a cut call [Renew]. One appender that waits for
 	// each append is about 6 times as fast so; from 64 appenders on there is no
 	// difference.
 	SyncNormal
