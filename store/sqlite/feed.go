@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"fmt"
 	"iter"
 	"math"
 
@@ -143,8 +145,13 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) (page [
 		if err != nil {
 			return err
 		}
-		return c.each(logPage, func(row []driver.Value) bool {
+		var damaged error
+		err = c.each(logPage, func(row []driver.Value) bool {
 			op := asOperation(row)
+			if at := integer(row[10]); int64(op.Position) != at {
+				damaged = &statementError{"reading the log", fmt.Errorf("the file is damaged: the operation at %d says that it is at %d", at, op.Position)}
+				return false
+			}
 			page = append(page, store.Logged{
 				Key:   store.Key{Collection: text(row[8]), ID: text(row[9])},
 				Token: store.NewToken(s.incarnation, op.Position), Operation: op,
@@ -152,6 +159,7 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) (page [
 			size += len(op.Body) + len(op.Meta)
 			return size <= pageBytes
 		}, integer(row[0]), int64(after), int64(upTo), int64(pageRows))
+		return errors.Join(err, damaged)
 	})
 	return page, err
 }

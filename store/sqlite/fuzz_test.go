@@ -18,7 +18,7 @@ import (
 var damages = []struct{ table, column string }{
 	{"meta", "value"},
 	{"collections", "name"}, {"collections", "version"}, {"collections", "serving"}, {"collections", "paused"}, {"collections", "epoch"},
-	{"documents", "collection"}, {"documents", "name"}, {"documents", "head"}, {"documents", "last"},
+	{"documents", "collection"}, {"documents", "name"}, {"documents", "head"}, {"documents", "last_position"},
 	{"operations", "seq"}, {"operations", "position"}, {"operations", "id"}, {"operations", "kind"}, {"operations", "at"},
 	{"operations", "time"}, {"operations", "meta"}, {"operations", "body"}, {"operations", "marks"},
 	{"progress", "applied"}, {"progress", "dirty"}, {"progress", "since_position"}, {"progress", "since_time"}, {"progress", "failed"},

@@ -189,7 +189,7 @@ var statements = [statementCount]struct{ what, sql string }{
 		ORDER BY p.since_position, p.document LIMIT +?3`},
 	logStart: {"reading the log", `SELECT coalesce(max(position), 0) FROM refold_log WHERE position <= +?1`},
 	logPage: {"reading the log", `
-		SELECT o.seq, o.position, o.id, o.kind, coalesce(o.time, o.at), o.meta, o.body, o.marks, c.name, d.name
+		SELECT o.seq, o.position, o.id, o.kind, coalesce(o.time, o.at), o.meta, o.body, o.marks, c.name, d.name, l.position + o.seq - l.seq
 		FROM refold_log l
 		CROSS JOIN refold_documents d ON d.id = l.document
 		CROSS JOIN refold_collections c ON c.id = d.collection AND c.name IS NOT NULL
