@@ -23,6 +23,10 @@ type Commit struct {
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.
 	Failure *Failure
+	// Keep keeps the document's lease, if the document is still runnable, and lengthens
+	// it by these terms; nil gives it up. Whether it has run out does not matter: the
+	// guard decides.
+	Keep *LeaseTerms
 }
 
 // Outcome says what became of a commit.

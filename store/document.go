@@ -51,7 +51,7 @@ type Document struct {
 	// one starts again from nothing.
 	Deleted bool
 	// Epoch goes with Applied into the guard of a commit. It is a greater one after
-	// [Parking.Discard], and if the document's collection was dropped and the document
+	// [Leaser.Lease] and [Parking.Discard], and if the document's collection was dropped and the document
 	// made again, so that the runs in hand are stale.
 	Epoch int64
 	// Version is that of the fold of the generation that was loaded: the collection's,
@@ -61,6 +61,9 @@ type Document struct {
 	Since Since
 	// Failure is what went wrong last; nil after a run that went well.
 	Failure *Failure
+	// Lease tells who works on it; zero if nobody does, or if the materializer does not
+	// share the store.
+	Lease Lease
 }
 
 // Dirty reports whether the view lacks operations.
@@ -99,4 +102,6 @@ type Runnable struct {
 	// Wait is how long it must not run yet, because its last run failed; 0 if it
 	// may run now.
 	Wait time.Duration
+	// Lease tells who works on it.
+	Lease Lease
 }

@@ -57,6 +57,9 @@ var (
 	ErrClosed = errors.New("refold: store is closed")
 	// ErrClaimed means that another materializer works on the store.
 	ErrClaimed = errors.New("refold: another materializer works on this store")
+	// ErrLeaseLost means that another materializer may have the document now, so that
+	// the result of a run was not stored; see [Leaser].
+	ErrLeaseLost = errors.New("refold: lease was lost, the result was not stored")
 	// ErrFenced means that the writer of this handle was declared dead; see
 	// [Writers]. Nothing was stored, and the store has to be opened again.
 	ErrFenced = position.ErrFenced

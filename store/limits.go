@@ -135,6 +135,11 @@ func CheckCommits(commits []Commit) error {
 				Want:  "applied at or above what was loaded",
 			}
 		}
+		if c.Keep != nil {
+			if err := c.Keep.check(); err != nil {
+				return err
+			}
+		}
 		if f := c.Failure; f != nil && f.Seq <= c.Applied {
 			return &InvalidError{
 				Field: "commit of " + c.Key.String(),

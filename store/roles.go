@@ -16,6 +16,7 @@ type Backend interface {
 	Log
 	Feed
 	Claimer
+	Leaser
 	Parking
 	Announcer
 	Pauser
@@ -79,6 +80,9 @@ type Claim struct {
 	// After an unclean end, what the process may have been working on when it ended
 	// is dirty since there or before.
 	End Position
+	// Holder is the name under which this claim leases documents, see [Leaser]; no
+	// other claim has or will have it.
+	Holder string
 	// Release gives the store back and takes the mark away. If the mark cannot be
 	// taken away it returns why, and the store is given back all the same; after
 	// Close that is [ErrClosed]. Calling it again does nothing and returns nil.

@@ -68,6 +68,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 		s.changeLocked(in, d, c.History && !parks)
 	}
 	d.setFailure(c.Failure, now)
+	d.settleLease(c.Keep, now)
 	in.enterLocked(d)
 	if d.dirty() {
 		return store.StillDirty

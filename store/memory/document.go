@@ -40,6 +40,7 @@ func (c *collection) enterLocked(d *document) {
 func (d *document) asRunnable(name string, now time.Time) store.Runnable {
 	return store.Runnable{
 		Key: store.Key{Collection: name, ID: d.key.ID}, Since: d.since(), Wait: store.WaitLeft(d.notBefore, now),
+		Lease: d.lease.at(now),
 	}
 }
 
@@ -64,6 +65,9 @@ func (c *collection) snapshot(d *document, name string, parts store.Parts) store
 		Deleted: d.deleted,
 		Epoch:   d.epoch,
 		Since:   d.since(),
+	}
+	if d.lease.holder != "" {
+		copied.Lease = d.lease.at(time.Now())
 	}
 	if parts == store.WithViews && d.view != nil {
 		copied.View = append([]byte{}, d.view...)

@@ -36,7 +36,7 @@ type Store struct {
 	// while a caller has an element of a stream.
 	mu          sync.Mutex
 	closed      bool
-	claimed     bool
+	claims      claims
 	end         store.Position
 	changes     int64 // the number of the last change: of a view, or of an epoch
 	log         []logged
@@ -87,6 +87,7 @@ type document struct {
 	failure *store.Failure
 	// notBefore is the end of the failure's delay; zero if there was none.
 	notBefore time.Time
+	lease     lease
 }
 
 // operation is an operation as it was placed, its memory owned by the store.
@@ -180,34 +181,6 @@ func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
 	}
 	c.paused = paused
 	return nil
-}
-
-// Claim implements [store.Claimer]. It is never unclean.
-func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writableLocked(ctx); err != nil {
-		return store.Claim{}, err
-	}
-	if s.claimed {
-		return store.Claim{}, store.ErrClaimed
-	}
-	s.claimed = true
-	released := false // guarded by mu
-	release := func() error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if released {
-			return nil
-		}
-		released = true
-		if s.closed {
-			return store.ErrClosed
-		}
-		s.claimed = false
-		return nil
-	}
-	return store.Claim{End: s.end, Release: release, Abandon: release}, nil
 }
 
 // readableLocked returns why a call can't be served, if so.

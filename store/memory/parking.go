@@ -82,7 +82,7 @@ func (s *Store) discard(ctx context.Context, discard store.Discard) (resumed boo
 	}
 	op.Discarded = true
 	s.changes++
-	d.epoch = s.changes
+	d.epoch, d.lease = s.changes, lease{}
 	discard.At = time.Now().UTC().Round(0)
 	i, _ := slices.BinarySearchFunc(d.discards, discard.Seq, func(o store.Discard, seq int64) int {
 		return cmp.Compare(o.Seq, seq)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +15,11 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
-// claim is a lock on the file FILE.lock. The system gives it up when the process
-// ends, however it ends, so that no time limit has to guess whether it lives. A
-// mark in the database tells the next one to claim whether it was released.
+// claim is a lock on the file FILE.lock, exclusive or shared. The system gives it up
+// when the process ends, however it ends, so that no time limit has to guess whether it
+// lives. A mark in the database tells the next one to claim whether it was released.
 type claim struct {
+	alone bool
 	// made is closed when the claim is made, or has failed.
 	made chan struct{}
 	// lock is set before that; nil if it has failed.
@@ -29,20 +32,32 @@ type claim struct {
 // [store.ErrInDoubt] the next claim may be called unclean although nobody had
 // the store.
 func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
-	c := &claim{made: make(chan struct{})}
+	return s.claim(ctx, &claim{alone: true, made: make(chan struct{})}, s.claimAlone)
+}
+
+// claimAlone takes the lock and sets the mark.
+func (s *Store) claimAlone(ctx context.Context) (*flock.Flock, *claimWork, error) {
+	lock, err := s.lock(ctx, (*flock.Flock).TryLock)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &claimWork{claimed: true}
+	if err := s.submit(ctx, newRequest(w, true, 100)); err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return lock, w, nil
+}
+
+// claim makes a claim out of a lock.
+func (s *Store) claim(ctx context.Context, c *claim, take func(context.Context) (*flock.Flock, *claimWork, error)) (store.Claim, error) {
 	if err := s.reserve(c); err != nil {
 		return store.Claim{}, err
 	}
 	defer close(c.made)
-	lock, err := s.lock(ctx)
+	lock, w, err := take(ctx)
 	if err != nil {
 		s.unreserve(c)
 		return store.Claim{}, err
-	}
-	w := &claimWork{claimed: true}
-	if err := s.submit(ctx, newRequest(w, true, 100)); err != nil {
-		s.unreserve(c)
-		return store.Claim{}, errors.Join(err, lock.Close())
 	}
 	c.lock = lock
 	var first sync.Once
@@ -52,9 +67,13 @@ func (s *Store) Claim(ctx context.Context) (store.Claim, error) {
 			return err
 		}
 	}
+	release := s.release
+	if !c.alone {
+		release = s.leave
+	}
 	return store.Claim{
-		Unclean: w.unclean, End: w.end,
-		Release: once(func() error { return s.release(c) }),
+		Unclean: w.unclean, End: w.end, Holder: w.holder,
+		Release: once(func() error { return release(c) }),
 		Abandon: once(func() error { return s.abandonClaim(c) }),
 	}, nil
 }
@@ -75,23 +94,26 @@ func (s *Store) abandonClaim(c *claim) error {
 func (s *Store) reserve(c *claim) error {
 	s.claimMu.Lock()
 	defer s.claimMu.Unlock()
-	if s.claimed != nil {
-		return store.ErrClaimed
+	for other := range s.claims {
+		if c.alone || other.alone {
+			return store.ErrClaimed
+		}
 	}
-	s.claimed = c
+	if s.claims == nil {
+		s.claims = make(map[*claim]struct{})
+	}
+	s.claims[c] = struct{}{}
 	return nil
 }
 
 func (s *Store) unreserve(c *claim) {
 	s.claimMu.Lock()
 	defer s.claimMu.Unlock()
-	if s.claimed == c {
-		s.claimed = nil
-	}
+	delete(s.claims, c)
 }
 
-// lock takes the lock, or returns [store.ErrClaimed].
-func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
+// lock takes the lock, as try does, or returns [store.ErrClaimed].
+func (s *Store) lock(ctx context.Context, try func(*flock.Flock) (bool, error)) (*flock.Flock, error) {
 	select {
 	case <-s.closing:
 		return nil, store.ErrClosed
@@ -106,7 +128,7 @@ func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 		mode = info.Mode().Perm()
 	}
 	lock := flock.New(lockPath(s.path), flock.SetPermissions(mode))
-	switch ok, err := lock.TryLock(); {
+	switch ok, err := try(lock); {
 	case err != nil:
 		return nil, fmt.Errorf("refold: claiming the store: %w", errors.Join(err, lock.Close()))
 	case !ok:
@@ -132,27 +154,27 @@ func (s *Store) release(c *claim) error {
 	return errors.Join(err, c.lock.Close())
 }
 
-// giveUpClaim gives up the lock when the store is closed, and leaves the mark.
-func (s *Store) giveUpClaim() error {
+// giveUpClaims gives up the locks when the store is closed, and leaves the mark.
+func (s *Store) giveUpClaims() error {
 	s.claimMu.Lock()
-	c := s.claimed
+	claims := slices.Collect(maps.Keys(s.claims))
 	s.claimMu.Unlock()
-	if c == nil {
-		return nil
+	var errs []error
+	for _, c := range claims {
+		if <-c.made; c.lock != nil {
+			errs = append(errs, c.lock.Close())
+		}
 	}
-	<-c.made
-	if c.lock == nil {
-		return nil
-	}
-	return c.lock.Close()
+	return errors.Join(errs...)
 }
 
-// claimWork sets the mark or takes it away.
+// claimWork sets the mark or takes it away, and gives a holder its name.
 type claimWork struct {
 	claimed bool
 
 	unclean bool
 	end     store.Position
+	holder  string
 }
 
 func (w *claimWork) do(t *transaction) error {
@@ -166,5 +188,12 @@ func (w *claimWork) do(t *transaction) error {
 		return err
 	}
 	w.end = store.Position(end)
+	if w.claimed {
+		n, err := t.change()
+		if err != nil {
+			return err
+		}
+		w.holder = fmt.Sprintf("%d@%d", n, os.Getpid())
+	}
 	return t.run.exec(setMeta, metaClaimed, number(w.claimed))
 }

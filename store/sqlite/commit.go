@@ -157,9 +157,13 @@ func (g *guarded) guard(t *transaction, c *store.Commit, dirty, sincePosition, s
 			news = changed
 		}
 	}
+	var keep, most int64
+	if c.Keep != nil && dirty == 1 && parked == 0 {
+		keep, most = t.now+int64(c.Keep.For), int64(c.Keep.Most)
+	}
 	err = t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
 		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
-		changed, news)
+		changed, news, keep, most)
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 type generation struct {
 	id, space int64
 	served    bool // whether its collection shows it
+	paused    bool // whether its collection is
 }
 
 // named returns what the statements with fromCollection look for: the collection, 0
@@ -38,7 +39,7 @@ func (t *transaction) generation(name string) (*generation, error) {
 	if row == nil {
 		return nil, err
 	}
-	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3])}, nil
+	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3]), paused: truth(row[4])}, nil
 }
 
 // announced is the key by which a document of the generation is announced.

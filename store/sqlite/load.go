@@ -53,7 +53,7 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if truth(row[5]) {
 		d.Since = store.Since{Position: store.Position(integer(row[6])), Time: moment(row[7])}
 	}
-	d.Deleted, d.Version = truth(row[17]), int(integer(row[20]))
+	d.Deleted, d.Version = truth(row[17]), int(integer(row[23]))
 	if truth(row[10]) {
 		d.Failure = &store.Failure{
 			Seq: integer(row[11]), Attempts: int(integer(row[9])),
@@ -62,9 +62,12 @@ func fillDocument(d *store.Document, row []driver.Value) {
 			Delay: store.WaitLeft(moment(row[14]), time.Now()),
 		}
 	}
+	if row[20] != nil {
+		d.Lease = leaseOf(row[20:], time.Now())
+	}
 	if d.Applied > 0 {
-		d.View = blob(row[21])
-		row[21] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[24])
+		row[24] = nil // the row is kept, the view is the caller's
 	}
 }
 

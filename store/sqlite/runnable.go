@@ -91,5 +91,6 @@ func asRunnable(collection string, row []driver.Value, now time.Time) store.Runn
 		Key:   store.Key{Collection: collection, ID: text(row[0])},
 		Since: store.Since{Position: store.Position(integer(row[1])), Time: moment(row[2])},
 		Wait:  store.WaitLeft(moment(row[3]), now),
+		Lease: leaseOf(row[5:], now),
 	}
 }

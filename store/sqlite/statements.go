@@ -42,6 +42,10 @@ const (
 	insertLog
 	markDirty
 	moveApplied
+	getLease
+	takeLease
+	lengthenLease
+	releaseLease
 	putView
 	dropView
 	getPlace
@@ -146,8 +150,23 @@ var statements = [statementCount]struct{ what, sql string }{
 	moveApplied: {"moving applied", `
 		UPDATE refold_progress SET applied = ?5, dirty = ?6, since_position = ?7, since_time = ?8,
 			failed = ?9, attempts = ?10, not_before = ?11, parked = ?12, deleted = iif(?5 = ?3, deleted, ?13),
-			changed = coalesce(?14, changed), news = coalesce(?15, news)
+			changed = coalesce(?14, changed), news = coalesce(?15, news),
+			owner = iif(?16 > 0, owner, NULL), leased_at = iif(?16 > 0, leased_at, 0),
+			leased_until = iif(?16 > 0 AND owner IS NOT NULL, min(?16, leased_at + ?17), 0)
 		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked`},
+	getLease: {"reading a lease", `
+		SELECT d.id, p.dirty, p.parked, p.not_before, p.epoch, p.owner, p.leased_at, p.leased_until
+		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
+		WHERE d.collection = +?2 AND d.name = +?3`},
+	takeLease: {"taking a lease", `
+		UPDATE refold_progress SET owner = ?3, epoch = ?4, leased_at = ?5, leased_until = ?6
+		WHERE generation = ?1 AND document = ?2 AND dirty AND NOT parked AND epoch = ?7 AND owner IS ?8`},
+	lengthenLease: {"lengthening a lease", `
+		UPDATE refold_progress SET leased_until = min(?5, leased_at + ?6)
+		WHERE generation = ?1 AND document = ?2 AND owner = ?3 AND epoch = ?4`},
+	releaseLease: {"giving a lease back", `
+		UPDATE refold_progress SET owner = NULL, leased_at = 0, leased_until = 0
+		WHERE generation = ?1 AND document = ?2 AND owner = ?3 AND epoch = ?4`},
 	putView: {"writing a view", `
 		INSERT INTO refold_views (generation, document, body) VALUES (?1, ?2, ?3)
 		ON CONFLICT (generation, document) DO UPDATE SET body = excluded.body`},
@@ -183,7 +202,7 @@ var statements = [statementCount]struct{ what, sql string }{
 			WHERE c.name = +?1 AND d.name = +?2)
 		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
 	runnablePage: {"reading runnable documents", `
-		SELECT d.name, p.since_position, p.since_time, p.not_before, p.document
+		SELECT d.name, p.since_position, p.since_time, p.not_before, p.document, p.owner, p.leased_at, p.leased_until
 		FROM refold_progress p JOIN refold_documents d ON d.id = p.document
 		WHERE p.generation = +?1 AND p.parked = +?4 AND (p.since_position, p.document) > (+?2, +?5) AND p.dirty = 1
 		ORDER BY p.since_position, p.document LIMIT +?3`},
@@ -205,7 +224,8 @@ var statements = [statementCount]struct{ what, sql string }{
 	countParked: {"counting parked documents", `SELECT count(*) FROM refold_failures INDEXED BY refold_parked WHERE generation = +?1 AND parked = 1`},
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, g.version, NULL
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
+			p.owner, p.leased_at, p.leased_until, g.version, NULL
 		FROM refold_generations g
 		CROSS JOIN refold_failures f ON f.generation = g.id
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
@@ -214,7 +234,8 @@ var statements = [statementCount]struct{ what, sql string }{
 		ORDER BY f.name LIMIT +?3`},
 	discard:    {"discarding an operation", `UPDATE refold_operations SET marks = coalesce(marks, 0) | 1 WHERE document = ?1 AND seq = ?2`},
 	putDiscard: {"recording a discard", `INSERT INTO refold_discards (collection, name, seq, who, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
-	setEpoch:   {"discarding an operation", `UPDATE refold_progress SET epoch = ?3 WHERE generation = ?1 AND document = ?2`},
+	setEpoch: {"discarding an operation", `
+		UPDATE refold_progress SET epoch = ?3, owner = NULL, leased_at = 0, leased_until = 0 WHERE generation = ?1 AND document = ?2`},
 	discardsPage: {"reading discards", `
 		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
 		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
@@ -258,7 +279,8 @@ const fromCollection = `
 const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
-			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news, `
+			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
+			p.owner, p.leased_at, p.leased_until, `
 	// fromServed is fromDocument for a bare name. It is what runs load by, and finds
 	// everything by the collection's row alone.
 	fromServed = `

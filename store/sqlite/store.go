@@ -29,7 +29,7 @@ type Store struct {
 
 	// claimMu guards the following field.
 	claimMu sync.Mutex
-	claimed *claim // nil if the claim is not ours
+	claims  map[*claim]struct{} // those of this handle
 
 	// sweeping is the goroutine of sweep, if there is one. Close waits for it.
 	sweeping sync.WaitGroup
@@ -83,5 +83,5 @@ func (s *Store) shut() error {
 	if s.writer.conn != nil {
 		err = errors.Join(err, s.writer.conn.shut())
 	}
-	return errors.Join(err, s.giveUpClaim())
+	return errors.Join(err, s.giveUpClaims())
 }

@@ -74,7 +74,7 @@ func (t *transaction) collection(name string) (*collection, error) {
 	id := integer(row[0])
 	return t.remember(name, &collection{
 		id: id, version: integer(row[1]), epoch: integer(row[3]),
-		served: generation{id: integer(row[2]), space: id, served: true},
+		served: generation{id: integer(row[2]), space: id, served: true, paused: truth(row[4])},
 	}), nil
 }
 

@@ -77,9 +77,9 @@ func describe(d store.Document) string {
 			d.Failure.Seq, d.Failure.Attempts, d.Failure.First.UTC().Format(time.RFC3339Nano), d.Failure.Last.UTC().Format(time.RFC3339Nano),
 			d.Failure.Park, brief([]byte(d.Failure.Error)), brief([]byte(d.Failure.Stack)))
 	}
-	return fmt.Sprintf("%s version %d head %d last %d applied %d deleted %t epoch %d view %s since %d of %s failure %s",
+	return fmt.Sprintf("%s version %d head %d last %d applied %d deleted %t epoch %d view %s since %d of %s failure %s lease of %q",
 		d.Key, d.Version, d.Head, d.Last, d.Applied, d.Deleted, d.Epoch, brief(d.View),
-		d.Since.Position, d.Since.Time.UTC().Format(time.RFC3339Nano), failure)
+		d.Since.Position, d.Since.Time.UTC().Format(time.RFC3339Nano), failure, d.Lease.Holder)
 }
 
 // brief quotes what is short.

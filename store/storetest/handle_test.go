@@ -36,6 +36,7 @@ func TestHandles(t *testing.T) {
 type shared struct {
 	*memory.Store
 	marked atomic.Bool
+	claims atomic.Int64 // those of all handles
 }
 
 // handle is a store on what it shares with other handles.
@@ -192,19 +193,39 @@ func (h *handle) Drop(ctx context.Context, name string) error {
 	return err
 }
 
-// Claim leaves a mark beside the shared store, which outlives the handle.
-func (h *handle) Claim(ctx context.Context) (store.Claim, error) {
+func (h *handle) Lease(ctx context.Context, holder string, terms store.LeaseTerms, keys []store.Key, over bool) ([]store.Leased, error) {
+	return with(h, func() ([]store.Leased, error) { return h.shared.Lease(ctx, holder, terms, keys, over) })
+}
+
+func (h *handle) Lengthen(ctx context.Context, holder string, terms store.LeaseTerms, held []store.Held) ([]bool, error) {
+	return with(h, func() ([]bool, error) { return h.shared.Lengthen(ctx, holder, terms, held) })
+}
+
+func (h *handle) Release(ctx context.Context, holder string, held []store.Held) ([]bool, error) {
+	return with(h, func() ([]bool, error) { return h.shared.Release(ctx, holder, held) })
+}
+
+func (h *handle) Claim(ctx context.Context) (store.Claim, error) { return h.claim(ctx, h.shared.Claim) }
+
+func (h *handle) Share(ctx context.Context) (store.Claim, error) { return h.claim(ctx, h.shared.Share) }
+
+// claim leaves a mark beside the shared store, which outlives the handle.
+func (h *handle) claim(ctx context.Context, take func(context.Context) (store.Claim, error)) (store.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return store.Claim{}, store.ErrClosed
 	}
-	claim, err := h.shared.Claim(ctx)
+	claim, err := take(ctx)
 	if err != nil {
 		return claim, err
 	}
-	claim.Unclean = h.shared.marked.Swap(true)
-	giveUp := sync.OnceFunc(func() { _ = claim.Release() })
+	others := h.shared.claims.Add(1) > 1
+	claim.Unclean = h.shared.marked.Swap(true) && !others
+	giveUp := sync.OnceFunc(func() {
+		h.shared.claims.Add(-1)
+		_ = claim.Release()
+	})
 	h.releases = append(h.releases, giveUp)
 	released := false
 	end := func(marked bool) func() error {
@@ -218,12 +239,14 @@ func (h *handle) Claim(ctx context.Context) (store.Claim, error) {
 			if h.closed {
 				return store.ErrClosed
 			}
-			h.shared.marked.Store(marked)
+			if h.shared.claims.Load() == 1 {
+				h.shared.marked.Store(marked)
+			}
 			giveUp()
 			return nil
 		}
 	}
-	return store.Claim{Unclean: claim.Unclean, End: claim.End, Release: end(false), Abandon: end(true)}, nil
+	return store.Claim{Unclean: claim.Unclean, End: claim.End, Holder: claim.Holder, Release: end(false), Abandon: end(true)}, nil
 }
 
 // Follow looks at the end of the log every few milliseconds.

@@ -199,7 +199,20 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		},
 		"LastChange": func(ctx context.Context) error { _, err := b.LastChange(ctx); return err },
 		"Claim":      func(ctx context.Context) error { _, err := b.Claim(ctx); return err },
-		"Discard":    func(ctx context.Context) error { return b.Discard(ctx, discardOf(k, 1)) },
+		"Share":      func(ctx context.Context) error { _, err := b.Share(ctx); return err },
+		"Lease": func(ctx context.Context) error {
+			_, err := b.Lease(ctx, "h", longTerms, []store.Key{k}, false)
+			return err
+		},
+		"Lengthen": func(ctx context.Context) error {
+			_, err := b.Lengthen(ctx, "h", longTerms, []store.Held{{Key: k, Epoch: 1}})
+			return err
+		},
+		"Release": func(ctx context.Context) error {
+			_, err := b.Release(ctx, "h", []store.Held{{Key: k, Epoch: 1}})
+			return err
+		},
+		"Discard": func(ctx context.Context) error { return b.Discard(ctx, discardOf(k, 1)) },
 		"Discards": func(ctx context.Context) error {
 			for _, err := range b.Discards(ctx, "notes") {
 				return err

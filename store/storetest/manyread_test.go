@@ -228,6 +228,12 @@ func (h *many) Claim(ctx context.Context) (store.Claim, error) {
 	return claim, err
 }
 
+func (h *many) Share(ctx context.Context) (store.Claim, error) {
+	claim, err := h.handle.Share(ctx)
+	claim.End = h.cluster.at(claim.End).Number
+	return claim, err
+}
+
 // Count looks for the oldest again, as the order is another one.
 func (h *many) Count(ctx context.Context, collection string) (store.Counts, error) {
 	n, err := h.handle.Count(ctx, collection)

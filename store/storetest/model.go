@@ -47,6 +47,7 @@ type committed struct {
 	// changed is which change its last one was, and news the last one that was not
 	// history alone.
 	changed, news int
+	lease         leasedTo
 }
 
 // model compares a backend with the model over random calls. After a while it
@@ -81,6 +82,8 @@ func (s *suite) model(t *testing.T) {
 			"remove":     run.remove,
 			"read log":   run.readLog,
 			"feed":       run.feed,
+			"lease":      run.lease,
+			"give back":  run.giveBack,
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = run.reopen
@@ -204,6 +207,7 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 		if d.failed {
 			d.failure = *c.Failure
 		}
+		d.lease = d.lease.settled(&c, d.applied < m.head(c.Key) && !d.failure.Park)
 		m.committed[c.Key] = d
 		if d.applied == m.head(c.Key) {
 			outcomes = append(outcomes, store.Done)

@@ -34,6 +34,9 @@ func (m *model) discard(d store.Discard) error {
 		m.resumed(d.Key)
 	}
 	op.discarded = true
+	c := m.committed[d.Key]
+	c.lease = leasedTo{}
+	m.committed[d.Key] = c
 	m.discards = append(m.discards, d)
 	slices.SortFunc(m.discards, func(a, b store.Discard) int {
 		return cmp.Or(cmp.Compare(a.Key.Collection, b.Key.Collection), cmp.Compare(a.Key.ID, b.Key.ID), cmp.Compare(a.Seq, b.Seq))

@@ -99,6 +99,9 @@ func (m *modelRun) commit(r *rapid.T) {
 				Park: rapid.Bool().Draw(r, "park"),
 			}
 		}
+		if rapid.IntRange(0, 2).Draw(r, "keeps") == 0 {
+			c.Keep = &longTerms
+		}
 		commits = append(commits, c)
 	}
 	want, refusal := m.model.commit(commits)
@@ -205,6 +208,7 @@ func (m *modelRun) compare(r *rapid.T) {
 		positions, c := m.of(k), m.committed[k]
 		d := store.Document{
 			Key: k, Head: int64(len(positions)), Last: positions[len(positions)-1], Applied: c.applied, View: c.view, Deleted: c.deleted,
+			Lease: store.Lease{Holder: c.lease.holder},
 		}
 		if d.Dirty() {
 			d.Since.Position = positions[c.applied]

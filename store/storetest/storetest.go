@@ -73,6 +73,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"feed", slices.Concat(feedChecks, followChecks)},
 		{"history", historyChecks},
 		{"claimer", claimerChecks},
+		{"leaser", leaserChecks},
 		{"deleted", deletedChecks},
 		{"announcer", announcerChecks},
 		{"parking", parkingChecks},
