@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -54,7 +55,7 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 		return
 	}
 	before := it.run
-	before.ops, before.limit = it.run.ops[:it.run.at], worker.Limit{}
+	before.ops, before.limit, before.until = it.run.ops[:it.run.at], worker.Limit{}, time.Time{}
 	prefix := *it
 	prefix.index = 0
 	prefix.result = e.collection(it.doc.Key.Collection).fold(ctx, &before)

@@ -44,7 +44,12 @@ func (s *suspects) look() {
 	}
 }
 
-func (m *Materializer) suspect(since store.Since) bool { return m.suspects.suspect(since) }
+// suspect reports whether a document is one that only the lane runs: it may have
+// brought the last process down, or another one that shares the store, which has left
+// it behind.
+func (m *Materializer) suspect(since store.Since, lease store.Lease) bool {
+	return m.suspects.suspect(since) || m.sharing.leftBehind(lease)
+}
 
 // lane is the source of the suspects' pool. It reads them from the store, where
 // they come first: the oldest is first.
@@ -131,7 +136,13 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if !l.e.suspect(row.Since) || len(page) == lanePage {
+		if len(page) == lanePage {
+			break
+		}
+		if !l.e.suspect(row.Since, row.Lease) {
+			if l.e.leases != nil {
+				continue
+			}
 			break
 		}
 		if _, held := inHand[row.Key]; held {
@@ -139,6 +150,14 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		}
 		if l.e.collection(row.Key.Collection).paused.Load() {
 			continue // refreshPaused looks again when it goes on
+		}
+		if l.e.leases != nil {
+			if s := l.e.table.State(row.Key); s == dispatcher.Running || s == dispatcher.Requeue {
+				continue // its fold hangs in the pool, which does not have the lease any more
+			}
+			if row.Lease.Left > 0 {
+				row.Wait = max(row.Wait, lookAgain(row.Lease))
+			}
 		}
 		if row.Wait == 0 {
 			page = append(page, row.Key)
@@ -177,7 +196,7 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	h := newHand(tickets...)
 	h.careful = true
 	e.begin(h)
-	defer e.end(h)
+	defer e.end(ctx, h)
 	err := e.mark(ctx, h)
 	if h.marked {
 		err = e.rounds(ctx, h, []int{0})
@@ -219,8 +238,20 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 		h.settle(0, r)
 		return nil
 	}
-	if !e.suspect(doc.Since) {
+	if !e.suspect(doc.Since, doc.Lease) {
 		return nil
+	}
+	var keep *store.LeaseTerms
+	if e.leases != nil {
+		taken, err := e.leases.ask(ctx, h, []store.Key{key}, true)
+		if err != nil {
+			return err
+		}
+		if doc.Epoch = taken[0].Epoch; doc.Epoch == 0 {
+			h.settle(0, e.leases.without(taken[0]))
+			return nil
+		}
+		keep = &e.leases.terms
 	}
 	e.lane.mu.Lock()
 	last, ok := e.lane.unmarked[key]
@@ -235,7 +266,7 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	if f.Attempts > e.collection(key.Collection).retry.attempts() {
 		f.Attempts, f.Park = last.Attempts, true
 	}
-	b := []item{{doc: doc, commit: store.Commit{Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: f}}}
+	b := []item{{doc: doc, commit: store.Commit{Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: f, Keep: keep}}}
 	// Before the record is written, so that a Run which is given up meanwhile finds
 	// what it has to take back.
 	e.lane.attempt(key, last)
@@ -281,7 +312,11 @@ func (e *engine) takeBack(ctx context.Context) {
 	marked := maps.Clone(e.lane.marked)
 	e.lane.mu.Unlock()
 	for _, key := range slices.SortedFunc(maps.Keys(marked), compareKeys) {
-		if err := e.restore(ctx, key, marked[key], e.st.Commit); err != nil {
+		var keep *store.LeaseTerms
+		if e.leases != nil {
+			keep = &e.leases.terms // its fold goes on: it is left behind
+		}
+		if err := e.restore(ctx, key, marked[key], keep, e.st.Commit); err != nil {
 			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
 		}
 	}
@@ -295,7 +330,7 @@ func compareKeys(a, b store.Key) int {
 // stop, or the store failed. If that fails too, this process remembers it.
 func (e *engine) unmark(ctx context.Context, h *hand) {
 	key := h.tickets[0].Key
-	err := e.restore(ctx, key, h.before, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	err := e.restore(ctx, key, h.before, nil, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 		return e.write(ctx, []item{{commit: commits[0]}})
 	})
 	if err != nil {
@@ -307,8 +342,8 @@ func (e *engine) unmark(ctx context.Context, h *hand) {
 }
 
 // restore gives a document the failure back that it had before an attempt was
-// recorded, if that is still what it has.
-func (e *engine) restore(ctx context.Context, key store.Key, before *store.Failure, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
+// recorded, if that is still what it has and nobody else has it now.
+func (e *engine) restore(ctx context.Context, key store.Key, before *store.Failure, keep *store.LeaseTerms, commit func(context.Context, []store.Commit) ([]store.Outcome, error)) error {
 	// The context of the run may be over.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), time.Second, ErrGraceOver)
 	defer cancel()
@@ -320,8 +355,11 @@ func (e *engine) restore(ctx context.Context, key store.Key, before *store.Failu
 	if f := doc.Failure; f == nil || f.Error != ended || f.Seq != doc.Applied+1 {
 		return nil
 	}
+	if e.leases != nil && doc.Lease.Holder != e.leases.holder+carefully {
+		return nil
+	}
 	_, err = commit(ctx, []store.Commit{{
-		Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: before,
+		Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: before, Keep: keep,
 	}})
 	return err
 }

@@ -25,7 +25,15 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 	for i, outcome := range outcomes {
 		it := &b[i] // #nosec G602 -- Commit returns one for each
 		h.settle(it.index, e.verdict(it, outcome, now))
-		e.traceEnd(it, outcomeOf(it, outcome), it.result.err)
+		err := it.result.err
+		if e.leases != nil {
+			h.noLease(it.doc.Key) // the commit has given it up
+			if outcome == store.Stale {
+				err = ErrLeaseLost
+				e.counts.lost.Add(1)
+			}
+		}
+		e.traceEnd(it, outcomeOf(it, outcome), err)
 		if outcome == store.Stale {
 			e.counts.stale.Add(1)
 			h.lost()

@@ -37,6 +37,18 @@ type Config struct {
 	// dispatcher, in documents. Beyond that the dispatcher reads the store again. 0
 	// means 4,096.
 	Announcements int
+	// Shared lets several materializers, in this process and others, share the work on
+	// a store, each with the same setting: a document is leased for its run, others pass
+	// over it meanwhile and look again soon, and what the dead leave behind is taken up
+	// by the others, one document at a time, with each attempt recorded before. A run
+	// costs one more small transaction. Otherwise one materializer has the store for
+	// itself, and a second one is refused.
+	Shared bool
+	// Lease is how long a process may work on a document without storing anything
+	// until others take it over, if the store is shared; with slices that are stored it
+	// may be six times as long. All should have the same. 0 means 10 s; otherwise it is
+	// 1 s to 10 min.
+	Lease time.Duration
 	// Ready is called once by Run, when it has the store and before the first fold: a
 	// server can say then that it serves. Run goes on when it has returned. nil means
 	// that nobody wants to know.

@@ -23,6 +23,7 @@ type engine struct {
 	views  sizes
 	hot    *hot
 	lane   *lane
+	leases *leases       // nil if the store is not shared
 	busy   chan struct{} // receives when a hand was taken, for mind
 	// troubles counts the calls of the store that failed in a row, for backing off.
 	troubles atomic.Int64
@@ -36,7 +37,7 @@ type engine struct {
 // closed.
 func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan struct{}) *engine {
 	workers := m.cfg.Workers
-	if m.suspects.end.Load() > 0 {
+	if m.suspects.end.Load() > 0 || m.cfg.Shared {
 		workers++ // the one on suspects needs a share too
 	}
 	e := &engine{
@@ -47,6 +48,10 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		busy:         make(chan struct{}, 1),
 	}
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
+	if m.cfg.Shared {
+		e.hot = nil
+		e.leases = &leases{e: e, holder: m.sharing.holder(), terms: m.cfg.terms()}
+	}
 	return e
 }
 
@@ -83,7 +88,8 @@ func (e *engine) begin(h *hand) {
 	}
 }
 
-func (e *engine) end(h *hand) {
+func (e *engine) end(ctx context.Context, h *hand) {
+	e.leases.giveUp(ctx, h)
 	h.drop(e.budget)
 	e.mu.Lock()
 	e.hands = slices.DeleteFunc(e.hands, func(other *hand) bool { return other == h })

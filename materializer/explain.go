@@ -30,8 +30,11 @@ const (
 	// StateCooling means that it is clean, and ran less than its MinInterval ago.
 	StateCooling State = "cooling"
 	// StateSuspect means that it was dirty when the last process ended without a word,
-	// and waits for its turn among the others of which that is so.
+	// and waits for its turn among the others of which that is so; or that a process
+	// which shares the store has left it behind.
 	StateSuspect State = "suspect"
+	// StateLeased means that another process, which shares the store, works on it.
+	StateLeased State = "leased"
 	// StateParked means that its fold failed for good.
 	StateParked State = "parked"
 	// StatePaused means that its collection is paused, and that it is dirty.
@@ -72,6 +75,10 @@ type Explanation struct {
 	// attempt.
 	StoreError  string
 	StoreErrors int
+	// Holder is who has the document leased, if the store is shared, this process
+	// included, and LeaseLeft is for how long; 0 if it was left behind.
+	Holder    string
+	LeaseLeft time.Duration
 	// Next is when it may run next, if it has to wait.
 	Next time.Time
 	// LastRun is how the latest run in this process went; nil if there was none of
@@ -94,6 +101,9 @@ func (x Explanation) String() string {
 	}
 	if x.StoreErrors > 0 {
 		fmt.Fprintf(&b, ", the store failed for it %d times: %s", x.StoreErrors, x.StoreError)
+	}
+	if x.Holder != "" {
+		fmt.Fprintf(&b, ", leased by %s for another %v", x.Holder, x.LeaseLeft.Round(time.Millisecond))
 	}
 	if !x.Next.IsZero() {
 		fmt.Fprintf(&b, ", next at %s", x.Next.Format(time.RFC3339))
@@ -131,6 +141,7 @@ func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error
 	x.StoreError, x.StoreErrors = sick.err, sick.times
 	x.Head, x.Applied = doc.Head, doc.Applied
 	x.Since, x.Position = doc.Since.Time, doc.Since.Position
+	x.Holder, x.LeaseLeft = doc.Lease.Holder, doc.Lease.Left
 	if f := doc.Failure; f != nil {
 		x.FailedAt, x.Attempts, x.First, x.Last = f.Seq, f.Attempts, f.First, f.Last
 		x.Error, x.Stack = f.Error, f.Stack
@@ -160,8 +171,10 @@ func (m *Materializer) stateOf(ctx context.Context, doc *store.Document, at disp
 		return StateParked, nil
 	case doc.Dirty() && c.paused.Load() && !busy:
 		return StatePaused, nil
-	case doc.Dirty() && m.suspect(doc.Since):
+	case doc.Dirty() && m.suspect(doc.Since, doc.Lease):
 		return StateSuspect, nil
+	case doc.Lease.Left > 0 && doc.Lease.Holder != m.sharing.holder() && !busy && (m.cfg.Shared || !m.running.Load()):
+		return StateLeased, nil
 	case doc.Deleted && !doc.Dirty() && at == dispatcher.Idle:
 		return StateDeleted, nil
 	case doc.Failure != nil && doc.Failure.Delay > 0 && at == dispatcher.Idle:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/worker"
@@ -25,6 +26,7 @@ type foldRun struct {
 	applied int64
 	ops     []store.Operation // those after applied
 	limit   worker.Limit
+	until   time.Time // of the lease; zero if there is none
 	// at is how many operations the attempt under way has folded. It is for a fold
 	// that does not come back.
 	at int
@@ -54,7 +56,7 @@ func (c *Collection[S, O]) fold(ctx context.Context, r *foldRun) folded {
 		done /= 2
 	}
 	again := *r
-	again.limit = worker.Limit{}
+	again.limit, again.until = worker.Limit{}, time.Time{}
 	for ; done > 0; done /= 2 {
 		prefix, kept := c.attempt(ctx, &again, done)
 		if kept && prefix.n > 0 {
@@ -140,8 +142,16 @@ func (r *foldRun) mayGoOn(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if !r.until.IsZero() && r.at > 0 && time.Now().After(r.until) {
+		return errLeaseEnds
+	}
 	return r.limit.Check()
 }
+
+// errLeaseEnds ends a fold as a slice, because others may take the document over
+// soon. One operation is folded in any case, so that a document gets on whose
+// operations take longer than a lease.
+var errLeaseEnds = errors.New("refold: the lease is about to run out")
 
 // check returns an error if the operation at i is not the one that comes next.
 func (r *foldRun) check(i int) error {

@@ -38,11 +38,12 @@ type hand struct {
 	folding int       // which one's fold is going on; -1 is none
 	since   time.Time // when the folds of this round began
 	seized  bool
-	stuck   int           // the one that was being folded when the hand was seized
-	taken   chan struct{} // made when it is seized, closed when all others are out
-	stale   bool          // a commit of the hand was
-	kept    []item        // folded in this round, and not stored yet
-	bytes   int64         // of the budget
+	stuck   int                 // the one that was being folded when the hand was seized
+	taken   chan struct{}       // made when it is seized, closed when all others are out
+	stale   bool                // a commit of the hand was
+	kept    []item              // folded in this round, and not stored yet
+	bytes   int64               // of the budget
+	leases  map[store.Key]lease // those that the hand has, if the store is shared
 	over    bool
 	release func() // ends the worker that was started instead; nil if none was
 }

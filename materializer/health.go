@@ -28,8 +28,12 @@ type Health struct {
 	// collections.
 	Dirty, Waiting, Parked, Paused, Unregistered int64
 	// Suspects is how many documents are left that were dirty when the last process
-	// ended without a word.
+	// ended without a word, or that others who share the store have left behind.
 	Suspects int64
+	// Shared tells whether the store is shared, Leased how many dirty documents others
+	// work on.
+	Shared bool
+	Leased int64
 	// Stats has what is queued, running and so on, and the counters.
 	Stats Stats
 	// Collections has the counts of each collection in the store, in order of name.
@@ -63,7 +67,7 @@ type CollectionHealth struct {
 // paused or unregistered documents are no error: what to make of them is for
 // the caller.
 func (m *Materializer) Health(ctx context.Context) (Health, error) {
-	h := Health{Running: m.running.Load(), Stats: m.Stats()}
+	h := Health{Running: m.running.Load(), Shared: m.cfg.Shared, Stats: m.Stats()}
 	var errs []error
 	if checker, ok := m.st.(store.Checker); ok {
 		errs = append(errs, checker.Check(ctx))
@@ -114,19 +118,25 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	return m.countSuspects(ctx, h)
 }
 
-// countSuspects reads them: they are the first of the runnable documents.
+// countSuspects reads them: those that were dirty when the last process ended are the
+// first of the runnable documents. Leases may be anywhere among them.
 func (m *Materializer) countSuspects(ctx context.Context, h *Health) error {
-	if m.suspects.end.Load() == 0 {
+	shared := m.sharing.holder() != ""
+	if m.suspects.end.Load() == 0 && !shared {
 		return nil
 	}
 	for row, err := range m.st.Runnable(ctx, m.names()) {
 		if err != nil {
 			return fmt.Errorf("refold: reading the suspects: %w", err)
 		}
-		if !m.suspect(row.Since) {
-			break
+		switch {
+		case m.suspect(row.Since, row.Lease):
+			h.Suspects++
+		case m.sharing.elsewhere(row.Lease):
+			h.Leased++
+		case !shared:
+			return nil
 		}
-		h.Suspects++
 	}
 	return nil
 }

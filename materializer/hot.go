@@ -18,7 +18,8 @@ import (
 // Nothing has to be right here. What is kept of a document is used by one run, and
 // dropped as it is taken; only a commit that the store accepted brings it back. If
 // somebody else has changed the document meanwhile, the guard of the commit finds
-// that out, and the next run reads the store.
+// that out, and the next run reads the store. If the store is shared somebody else does
+// so all the time: then it is nil, and keeps nothing.
 type hot struct {
 	// limit is how many bytes each of the two generations holds about.
 	limit int64
@@ -63,6 +64,9 @@ func newHot(bytes int64) *hot {
 
 // appended takes up what an append stored, for the documents that are kept.
 func (h *hot) appended(appends []store.Append, appended store.Appended, at time.Time) {
+	if h == nil {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range appends {
@@ -112,6 +116,9 @@ func (w *warm) index(seq int64) int {
 // take returns the document as its next run would load it, and the operations that
 // its view lacks. It reports false if that is not known.
 func (h *hot) take(k store.Key) (doc store.Document, ops []store.Operation, ok bool) {
+	if h == nil {
+		return doc, nil, false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.findLocked(k)
@@ -134,6 +141,9 @@ func (h *hot) take(k store.Key) (doc store.Document, ops []store.Operation, ok b
 // put keeps a document whose view is in the store like that, and that is not parked
 // or failing.
 func (h *hot) put(doc *store.Document) {
+	if h == nil {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.findLocked(doc.Key)
@@ -160,6 +170,9 @@ func (h *hot) put(doc *store.Document) {
 
 // turn makes all that is kept old, and drops what was so before.
 func (h *hot) turn() {
+	if h == nil {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turnLocked(true)

@@ -37,6 +37,10 @@ func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 		if h.long() || !h.startFold(it.index) {
 			break
 		}
+		if i > 0 && e.leases != nil && h.leaseOver(it.doc.Key) {
+			h.endFold()
+			continue // it goes back, and may be had by others
+		}
 		e.traceStart(ctx, it)
 		it.began = time.Now()
 		it.result = e.foldOne(ctx, h, it)
@@ -66,6 +70,9 @@ func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 // store, because the grace is over; then no attempt is counted.
 func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
 	f := &it.result
+	if f.err == errLeaseEnds {
+		f.err = nil // the rest is another slice
+	}
 	if f.err != nil && ctx.Err() != nil && f.n == 0 {
 		return false
 	}
@@ -112,6 +119,9 @@ func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
 	}
 	c := e.collection(r.key.Collection)
 	r.limit = worker.StartLimit(c.timeLimit)
+	if e.leases != nil {
+		r.until = h.lease(r.key).until
+	}
 	returned := false
 	defer func() {
 		if !returned {

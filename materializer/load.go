@@ -25,6 +25,9 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 	b = make([]item, 0, len(docs))
 	for i := range docs {
 		doc := &docs[i]
+		if e.leases.lost(h, left[i], doc) {
+			continue
+		}
 		if r, idle := e.idle(h, doc); idle {
 			h.settle(left[i], r)
 			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil {
@@ -107,7 +110,7 @@ func (e *engine) idle(h *hand, doc *store.Document) (r dispatcher.Result, idle b
 		return dispatcher.Result{Verdict: dispatcher.Done}, true
 	case doc.Failure != nil && doc.Failure.Delay > 0:
 		return delayed(doc.Failure.Delay), true
-	case !h.careful && e.suspect(doc.Since):
+	case !h.careful && e.suspect(doc.Since, doc.Lease):
 		e.suspects.look()
 		return dispatcher.Result{Verdict: dispatcher.Done}, true
 	}

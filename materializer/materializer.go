@@ -29,6 +29,7 @@ type Materializer struct {
 	counts   counters
 	last     lastRuns
 	suspects suspects
+	sharing  sharing
 	watch    watch
 	pausing  sync.Mutex // held while the store and collection.paused are made equal
 
@@ -65,6 +66,12 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 		if c.value < 0 {
 			return nil, &InvalidError{Field: c.field, Got: fmt.Sprint(c.value), Want: "0 or more"}
 		}
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = defaultLease
+	}
+	if cfg.Lease < leastLease || cfg.Lease > store.MaxLease {
+		return nil, &InvalidError{Field: "Config.Lease", Got: cfg.Lease.String(), Want: fmt.Sprintf("%v to %v", leastLease, store.MaxLease)}
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)

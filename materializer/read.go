@@ -28,6 +28,12 @@ type View[S any] struct {
 	Parked bool
 	// Deleted tells that the fold said so at operation Applied; see [Deleted].
 	Deleted bool
+	// Epoch grows each time that somebody else takes the document up, if the store is
+	// shared. A sink outside that keeps the highest that it has seen of each document,
+	// and refuses what comes with a lower one, is not set back by a process that stalled
+	// on the way to it. After a power cut a view may come with a lower one, until its
+	// document, which is dirty then, has been folded again.
+	Epoch int64
 }
 
 // ReadOption is an option of a read.
@@ -138,10 +144,10 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		return true, nil
 	}
 	switch {
-	case m.suspect(doc.Since):
+	case m.suspect(doc.Since, doc.Lease):
 		m.suspects.look() // the pool would pass it over
-	case doc.Failure != nil && doc.Failure.Delay > 0:
-		// It is looked at when the delay is over, also if the table has no room for it.
+	case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing.elsewhere(doc.Lease):
+		// It is looked at when that is over, also if the table has no room for it.
 		// A signal would then be one that is answered at once, and so on in a circle.
 	default:
 		m.nudge(doc.Key)
@@ -164,7 +170,7 @@ func (m *Materializer) nudge(key Key) {
 
 // view decodes a loaded document.
 func (c *Collection[S, O]) view(doc store.Document) (View[S], error) {
-	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted}
+	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted, Epoch: doc.Epoch}
 	if doc.Applied == 0 || doc.Deleted {
 		return v, nil
 	}

@@ -32,8 +32,8 @@ import (
 //     return in time.
 //   - [ErrClosed]: the store was closed under it; with a StuckError beside it if
 //     folds did not return either.
-//   - [ErrClaimed], at once: another materializer works on the store, in this
-//     process or another. Run may be called again.
+//   - [ErrClaimed], within a second: another materializer works on the store, in this
+//     process or another, and the two do not both share it. Run may be called again.
 //   - [ErrStarted], at once, which is a mistake of the program: it was called
 //     before.
 //   - an error of the store that Run cannot begin with, at once; it may be called
@@ -60,6 +60,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	m.running.Store(true)
 	err = m.run(ctx)
 	m.running.Store(false)
+	defer m.sharing.name.Store(nil)
 	giveUp := claim.Release
 	if m.suspectsLeft(ctx) {
 		giveUp = claim.Abandon // the next one goes on with them
@@ -80,7 +81,7 @@ func (m *Materializer) suspectsLeft(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for row, err := range m.st.Runnable(ctx, m.names()) {
-		if err != nil || m.suspect(row.Since) {
+		if err != nil || m.suspects.suspect(row.Since) {
 			return true
 		}
 		break // the oldest is first
@@ -121,7 +122,7 @@ func (m *Materializer) run(ctx context.Context) error {
 			})
 		})
 	})
-	if m.suspects.end.Load() > 0 {
+	if m.suspects.end.Load() > 0 || m.cfg.Shared {
 		g.Go(func() error { return pools.careful(yield.Start(ctx, "lane", 0), e.lane) })
 	}
 	g.Go(func() error {
@@ -133,6 +134,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	e.gate.close()
 	yield.At(ctx, "waited for the gate")
 	e.takeBack(ctx)
+	e.leases.giveUpAll(ctx)
 	if stuck := pools.abandoned(); len(stuck) > 0 {
 		err = e.stuck(stuck)
 	}
@@ -144,7 +146,7 @@ func (m *Materializer) run(ctx context.Context) error {
 
 // claim takes the store, and finds out what is left of the one that had it.
 func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
-	claim, err := m.st.Claim(ctx)
+	claim, err := m.join(ctx)
 	if err != nil {
 		return store.Claim{}, err
 	}
@@ -153,6 +155,7 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 		if claim.Unclean {
 			giveUp = claim.Abandon
 		}
+		m.sharing.name.Store(nil)
 		return store.Claim{}, errors.Join(err, giveUp())
 	}
 	if claim.Unclean {
@@ -170,11 +173,14 @@ func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] 
 			if errors.Is(err, store.ErrClosed) {
 				e.fail(err)
 			}
-			if err == nil && e.suspect(row.Since) {
+			if err == nil && e.suspect(row.Since, row.Lease) {
 				// The lane reads them itself, but has to be told: whoever made the document
 				// runnable may not have been heard.
 				e.suspects.look()
 				continue
+			}
+			if err == nil && e.sharing.elsewhere(row.Lease) {
+				row.Wait = max(row.Wait, lookAgain(row.Lease))
 			}
 			if !yield(row, err) {
 				return

@@ -23,6 +23,10 @@ type Stats struct {
 	Runs, Operations int64
 	// Stale is how many runs were thrown away because the document had moved on.
 	Stale int64
+	// Lost is how many runs were given up or thrown away because another process had
+	// the document then, LeftBehind how many documents were taken over from a process
+	// that had left them behind; both are 0 if the store is not shared.
+	Lost, LeftBehind int64
 	// Failed is how many runs ended in an error of their fold, Parked how many of
 	// those parked their document.
 	Failed, Parked int64
@@ -48,7 +52,7 @@ type Histograms struct {
 }
 
 type counters struct {
-	runs, operations, stale, failed, parked, overlooked atomic.Int64
+	runs, operations, stale, failed, parked, overlooked, lost, leftBehind atomic.Int64
 
 	run, wait, perRun, fresh histogram
 }
@@ -79,6 +83,8 @@ func (m *Materializer) Stats() Stats {
 		Runs:       m.counts.runs.Load(),
 		Operations: m.counts.operations.Load(),
 		Stale:      m.counts.stale.Load(),
+		Lost:       m.counts.lost.Load(),
+		LeftBehind: m.counts.leftBehind.Load(),
 		Failed:     m.counts.failed.Load(),
 		Parked:     m.counts.parked.Load(),
 		Overlooked: m.counts.overlooked.Load(),

@@ -26,6 +26,9 @@ type RunStart struct {
 	// slices.
 	Applied, Head int64
 	From, To      int64
+	// Epoch is that under which the view is stored: if the store is shared, that of the
+	// lease, which no run of another process has.
+	Epoch int64
 }
 
 // RunEnd is what is known after a run.
@@ -35,7 +38,10 @@ type RunEnd struct {
 	Applied int64
 	// Operations is how many operations were folded.
 	Operations int
-	// Err is why the fold ended before the last one, or nil.
+	// Epoch is that of [RunStart].
+	Epoch int64
+	// Err is why the fold ended before the last one, or nil; [ErrLeaseLost] if the
+	// run is stale and the store is shared.
 	Err     error
 	Outcome RunOutcome
 	// Fold is how long the fold took, Duration how long it took until the view was
@@ -102,6 +108,7 @@ func (e *engine) traceStart(ctx context.Context, it *item) {
 		Head:       it.doc.Head,
 		From:       it.doc.Applied + 1,
 		To:         it.doc.Applied + int64(len(it.run.ops)),
+		Epoch:      it.doc.Epoch,
 	})
 }
 
@@ -115,6 +122,7 @@ func (e *engine) traceEnd(it *item, outcome RunOutcome, err error) {
 		Document:   key.ID,
 		Applied:    it.doc.Applied + int64(it.result.n),
 		Operations: it.result.n,
+		Epoch:      it.doc.Epoch,
 		Err:        err,
 		Outcome:    outcome,
 		Fold:       it.took,

@@ -74,6 +74,9 @@ var (
 	ErrStarted = errors.New("refold: materializer was started before")
 	// ErrUnsupported means that the store does not have the role that is needed.
 	ErrUnsupported = errors.New("refold: store does not support this")
+	// ErrLeaseLost is how the run of a document ends that another process has taken
+	// over; see [Config].
+	ErrLeaseLost = store.ErrLeaseLost
 	// ErrTraces means that a document is forgotten, but that its bytes could not be
 	// removed yet.
 	ErrTraces = store.ErrTraces

@@ -108,11 +108,11 @@ func (m *Materializer) await(ctx context.Context, k store.Key, look func() (enou
 }
 
 // hear wakes w when somebody else than this materializer may have committed the
-// document, if this one does not make views itself: another materializer over the
+// document, if this one does not make all views itself: another materializer over the
 // same store, or another process. It wakes at least once, since that may have
 // happened before. The function it returns ends it.
 func (m *Materializer) hear(ctx context.Context, k store.Key, w *wait) (stop func()) {
-	if m.running.Load() {
+	if m.running.Load() && !m.cfg.Shared {
 		return func() {}
 	}
 	stop = m.listen(ctx, w, func(other Key) bool { return other == k })

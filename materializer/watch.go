@@ -89,7 +89,7 @@ func (m *Materializer) lookAround(ctx context.Context) (overlooked []Key, err er
 		if err != nil {
 			return nil, err
 		}
-		if row.Wait > 0 || m.suspect(row.Since) || m.inTable(row.Key) || len(seen) == mostWatched {
+		if row.Wait > 0 || m.suspect(row.Since, row.Lease) || m.sharing.elsewhere(row.Lease) || m.inTable(row.Key) || len(seen) == mostWatched {
 			continue
 		}
 		s := sighting{now, row.Since.Position}

@@ -19,7 +19,7 @@ import (
 func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
 	h := newHand(tickets...)
 	e.begin(h)
-	defer e.end(h)
+	defer e.end(ctx, h)
 	quick, alone := e.slow.split(h, e.unpaused(h))
 	some := len(quick)+len(alone) > 0
 	err := e.rounds(ctx, h, quick)
@@ -83,7 +83,9 @@ func (e *engine) rounds(ctx context.Context, h *hand, left []int) error {
 			return err
 		}
 		var err error
-		left, need, err = e.round(ctx, h, left, need)
+		if left, err = e.leases.have(ctx, h, left); err == nil && len(left) > 0 {
+			left, need, err = e.round(ctx, h, left, need)
+		}
 		h.drop(e.budget)
 		if err != nil {
 			return err
