@@ -22,6 +22,10 @@ const (
 	operations   = "after reading operations"
 	atCommit     = "before commit"
 	committed    = "after commit"
+	atLease      = "before lease"
+	leased       = "after lease"
+	atRelease    = "before giving leases back"
+	gaveBack     = "after giving leases back"
 	claimed      = "after claim"
 	released     = "after release"
 )
@@ -227,8 +231,23 @@ func (s *tap) Commit(ctx context.Context, commits []store.Commit) ([]store.Outco
 	})
 }
 
-func (s *tap) Claim(ctx context.Context) (store.Claim, error) {
-	claim, err := s.Backend.Claim(ctx)
+func (s *tap) Lease(ctx context.Context, holder string, terms store.LeaseTerms, keys []store.Key, over bool) ([]store.Leased, error) {
+	return call(s, atLease, leased, func() ([]store.Leased, error) { return s.Backend.Lease(ctx, holder, terms, keys, over) })
+}
+
+func (s *tap) Lengthen(ctx context.Context, holder string, terms store.LeaseTerms, held []store.Held) ([]bool, error) {
+	return call(s, atLease, leased, func() ([]bool, error) { return s.Backend.Lengthen(ctx, holder, terms, held) })
+}
+
+func (s *tap) Release(ctx context.Context, holder string, held []store.Held) ([]bool, error) {
+	return call(s, atRelease, gaveBack, func() ([]bool, error) { return s.Backend.Release(ctx, holder, held) })
+}
+
+func (s *tap) Claim(ctx context.Context) (store.Claim, error) { return s.claim(ctx, s.Backend.Claim) }
+func (s *tap) Share(ctx context.Context) (store.Claim, error) { return s.claim(ctx, s.Backend.Share) }
+
+func (s *tap) claim(ctx context.Context, take func(context.Context) (store.Claim, error)) (store.Claim, error) {
+	claim, err := take(ctx)
 	if err != nil {
 		return store.Claim{}, err
 	}
@@ -246,3 +265,9 @@ func (s *tap) Claim(ctx context.Context) (store.Claim, error) {
 
 // settle waits until nothing moves any more without time passing.
 func settle() { synctest.Wait() }
+
+func (s *tap) isDead() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dead
+}
