@@ -1,0 +1,99 @@
+//go:build unix
+
+package share
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store/sqlite"
+)
+
+// The environment of a child: the file that is shared, and its own log.
+const envFile, envLog = "REFOLD_SHARE_FILE", "REFOLD_SHARE_LOG"
+
+// aLease is how long leases last.
+const aLease = time.Second
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(envFile); path != "" {
+		if err := child(path, os.Getenv(envLog)); err != nil {
+			fmt.Fprintln(os.Stderr, "child:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// chain is a state that shows which operations it was folded from.
+type chain struct {
+	N    int64
+	Hash uint64
+}
+
+type link struct{ Text string }
+
+func fold(c chain, op materializer.Operation[link]) (chain, error) {
+	if op.Seq != c.N+1 {
+		return c, materializer.Permanent(fmt.Errorf("operation %d folded after %d", op.Seq, c.N))
+	}
+	c.N = op.Seq
+	for _, b := range []byte(op.Body.Text) {
+		c.Hash = (c.Hash ^ uint64(b)) * 1099511628211
+	}
+	return c, nil
+}
+
+// slowly is fold that takes a while, so that a process which is stopped or killed is
+// in the middle of one.
+func slowly(c chain, op materializer.Operation[link]) (chain, error) {
+	time.Sleep(200 * time.Microsecond)
+	return fold(c, op)
+}
+
+type chains = materializer.Collection[chain, link]
+
+// child makes views for as long as it lives, and logs what it does.
+func child(path, log string) error {
+	st, err := sqlite.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	w, err := newLogger(st, log)
+	if err != nil {
+		return err
+	}
+	m, err := materializer.New(w, materializer.Config{Shared: true, Lease: aLease, Workers: 2, Tracer: w})
+	if err != nil {
+		return err
+	}
+	if _, err := materializer.Register(m, materializer.Spec[chain, link]{Name: "chains", Version: 1, Fold: slowly}); err != nil {
+		return err
+	}
+	return m.Run(context.Background())
+}
+
+func start(t *testing.T, path, log string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envFile+"="+path, envLog+"="+log)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Errorf("a child has ended by itself: %v", err)
+	}
+	_ = cmd.Wait() // it says that it was killed
+}
