@@ -104,6 +104,16 @@ inline write(h) {
 	dirty = DIRTY
 }
 
+/* The commit gives the lease up in the statement that has the guard. */
+inline written(h) {
+#ifdef RELEASED_BY_COMMIT
+	owner = 0; expired = false;
+	free(h)
+#else
+	at[h] = Finished
+#endif
+}
+
 proctype Holder(byte h) {
 	byte k;
 end:
@@ -130,9 +140,9 @@ end:
 #ifdef GUARDED_APART
 	:: d_step { at[h] == Folding && GUARD(h) -> at[h] = Checked; printf("holder %d checks\n", h) }
 	:: d_step { at[h] == Folding && !GUARD(h) -> at[h] = Finished; printf("holder %d checks\n", h) }
-	:: d_step { at[h] == Checked -> write(h); at[h] = Finished; printf("holder %d commits\n", h) }
+	:: d_step { at[h] == Checked -> write(h); written(h); printf("holder %d commits\n", h) }
 #else
-	:: d_step { at[h] == Folding && GUARD(h) -> write(h); at[h] = Finished; printf("holder %d commits\n", h) }
+	:: d_step { at[h] == Folding && GUARD(h) -> write(h); written(h); printf("holder %d commits\n", h) }
 	:: d_step { at[h] == Folding && !GUARD(h) -> at[h] = Finished; printf("holder %d is refused\n", h) }
 #endif
 	:: d_step { at[h] == Finished ->

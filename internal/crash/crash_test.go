@@ -193,3 +193,46 @@ func TestSeveralProcesses(t *testing.T) {
 	c.finish(t)
 	c.check(t)
 }
+
+// An append is one step: whenever its process is killed, its operations are there, in
+// the log and with their document dirty, or none of this is. Nothing has to age out.
+func TestF9_AppendIsOneStep(t *testing.T) {
+	c := checker{path: filepath.Join(t.TempDir(), "chains.db"), applied: make(map[string]int64)}
+	for life := range min(kills(), 10) {
+		p := start(t, "append", c.path, life)
+		p.kill(t, rand.N(60*time.Millisecond))
+		c.acked = append(c.acked, p.acks...)
+		c.check(t)
+		c.checkDirty(t)
+		if t.Failed() {
+			t.Fatalf("in life %d", life)
+		}
+	}
+	c.finish(t)
+	c.check(t)
+}
+
+// checkDirty checks that the documents which lack something are the runnable ones.
+func (c *checker) checkDirty(t *testing.T) {
+	t.Helper()
+	st, _, _, err := open(c.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, st)
+	runnable := make(map[store.Key]bool)
+	for row, err := range st.Runnable(t.Context(), []string{"chains"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		runnable[row.Key] = true
+	}
+	for doc, err := range st.Scan(t.Context(), "chains", "", store.WithoutViews) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Dirty() != runnable[doc.Key] {
+			t.Errorf("%s: applied %d of %d, runnable %t", doc.Key, doc.Applied, doc.Head, runnable[doc.Key])
+		}
+	}
+}
