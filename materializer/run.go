@@ -207,6 +207,20 @@ func (m *Materializer) follow(ctx context.Context) error {
 			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
 		}
 		m.table.Reread()
+		if m.cfg.Shared {
+			m.breathe(ctx)
+		}
+	}
+}
+
+// breathe waits between two readings if others write all the time, as long as there is
+// enough to do: reading a row that is queued already takes some microseconds.
+func (m *Materializer) breathe(ctx context.Context) {
+	timer := time.NewTimer(min(time.Duration(m.table.Counts().Queued)*20*time.Microsecond, lookLate))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 

@@ -174,11 +174,15 @@ func TestFourProcesses(t *testing.T) {
 	for n := 0; n < kills || late() == 0 && n < kills+20; n++ {
 		w.appendFor(time.Duration(rand.N(int64(300 * time.Millisecond))))
 		signal(t, stopped, syscall.SIGSTOP)
+		// By a timer: if it was stopped in a transaction, everybody waits for it.
+		goesOn := time.AfterFunc(aLease*3/2, func() { signal(t, stopped, syscall.SIGCONT) })
 		w.appendFor(time.Second / 2)
 		kill(t, others[n%3])
 		others[n%3], _ = w.start()
 		w.appendFor(aLease)
-		signal(t, stopped, syscall.SIGCONT)
+		if goesOn.Stop() {
+			signal(t, stopped, syscall.SIGCONT)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -202,6 +206,6 @@ func TestFourProcesses(t *testing.T) {
 func signal(t *testing.T, cmd *exec.Cmd, s syscall.Signal) {
 	t.Helper()
 	if err := cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 }
