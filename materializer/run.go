@@ -222,6 +222,7 @@ func (m *Materializer) breathe(ctx context.Context) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+	yield.At(ctx, "waited to read")
 }
 
 // stuck names the folds that have not returned, or, should they have returned by
