@@ -13,7 +13,7 @@ type Config struct {
 	// error, requeues at debug. The zero logger is silent.
 	Logger zerolog.Logger
 	// Workers is how many folds may run at once. 0 means [runtime.GOMAXPROCS]. After
-	// an unclean end there is one more, for the documents that were dirty then, and
+	// an unclean end, or if the store is shared, there is one more, for suspects, and
 	// one more for each fold that does not return within a second, up to 16.
 	Workers int
 	// Queue is how many documents wait or run in memory at most, at about 53 bytes

@@ -209,3 +209,116 @@ func TestNotSharedTakesNoLease(t *testing.T) {
 		}
 	})
 }
+
+// atOnce counts the folds of a document that go on in one process.
+type atOnce struct {
+	t   *testing.T
+	mu  sync.Mutex // guards the following field
+	now int
+}
+
+func (a *atOnce) fold(h *hold) foldFunc {
+	return func(s text, op operation) (text, error) {
+		a.mu.Lock()
+		if a.now++; a.now > 1 {
+			a.t.Errorf("%s is folded twice at once in one process", op.Document)
+		}
+		a.mu.Unlock()
+		defer func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.now--
+		}()
+		return h.fold(s, op)
+	}
+}
+
+// A fold that hangs in the lane, and so has lost its lease, is not begun again by the
+// pool of the same process, whatever is appended.
+func TestHangingInTheLaneIsNotTakenByThePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(nil)
+		h, once := newHold(), &atOnce{t: t}
+		a := shared(t, st, once.fold(h))
+		a.append("d", "hold")
+		leaseFor(t, st, "dead", "d", time.Millisecond, false)
+		time.Sleep(time.Second)
+		a.start()
+		<-h.reached
+		for range 30 {
+			time.Sleep(10 * time.Second)
+			a.append("d", "x")
+		}
+		if doc := a.load("d"); !doc.Lease.LeftBehind() || doc.Applied != 0 {
+			t.Errorf("document is %+v", doc)
+		}
+		close(h.goOn)
+		time.Sleep(pastLease)
+		settle()
+		if doc := a.load("d"); doc.Dirty() {
+			t.Errorf("document is %+v", doc)
+		}
+	})
+}
+
+// A fold that hangs in the pool of one process and then in the lane of another is not
+// begun again by the lane of the first.
+func TestHangingInThePoolIsNotTakenByTheLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(nil)
+		h, other, once := newHold(), newHold(), &atOnce{t: t}
+		a := shared(t, st, once.fold(h)).start()
+		a.append("d", "hold")
+		<-h.reached
+		b := shared(t, st, other.fold).start()
+		<-other.reached
+		time.Sleep(5 * time.Minute)
+		if doc := a.load("d"); !doc.Lease.LeftBehind() {
+			t.Errorf("document is %+v", doc)
+		}
+		close(h.goOn)
+		close(other.goOn)
+		time.Sleep(pastLease)
+		settle()
+		b.wantView("d", "hold", 1, 1)
+	})
+}
+
+// What hangs when Run has to return is left behind, and nothing else is.
+func TestStuckAtTheEndIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(nil)
+		h := newHold()
+		a := newRig(t, st, materializer.Config{Shared: true, Workers: 1, Grace: time.Millisecond}, specOf(h.fold))
+		a.append("d", "hold")
+		for _, id := range numbered("e", 20) {
+			a.append(id, "hold")
+		}
+		a.start()
+		stuck := <-h.reached
+		wantErr(t, a.halt(), materializer.ErrGraceOver)
+		leases := 0
+		for row, err := range st.Runnable(t.Context(), []string{"texts"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.Lease.Holder != "" {
+				leases++
+			}
+			if (row.Lease.Holder != "") != (row.Key.ID == stuck) {
+				t.Errorf("%s is leased as %+v, and %s is stuck", row.Key, row.Lease, stuck)
+			}
+		}
+		if leases != 1 {
+			t.Errorf("%d are leased", leases)
+		}
+		close(h.goOn)
+		b := shared(t, st, fold).start()
+		time.Sleep(pastLease)
+		settle()
+		b.wantClean()
+		if n := b.m.Stats().LeftBehind; n != 1 {
+			t.Errorf("%d were taken over", n)
+		}
+	})
+}
