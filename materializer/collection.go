@@ -138,7 +138,7 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), registerPatience)
 	defer cancel()
-	if err := m.st.Register(ctx, spec.Name, spec.Version); err != nil {
+	if err := m.register(ctx, spec.Name, spec.Version); err != nil {
 		return nil, err
 	}
 	err := m.add(&collection{
@@ -152,6 +152,34 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 		return nil, err
 	}
 	return c, nil
+}
+
+// register registers the collection with the store. As long as nobody builds a new
+// generation, another version than the one that is served is refused. The second look
+// is for another process that came in between.
+func (m *Materializer) register(ctx context.Context, name string, version int) error {
+	if err := m.refuseOther(ctx, name, version); err != nil {
+		return err
+	}
+	if err := m.st.Register(ctx, name, version); err != nil {
+		return err
+	}
+	return m.refuseOther(ctx, name, version)
+}
+
+// refuseOther returns a [*VersionError] if another version of the collection is
+// served.
+func (m *Materializer) refuseOther(ctx context.Context, name string, version int) error {
+	stored, err := m.st.Collections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range stored {
+		if c.Name == name && c.Version != 0 && c.Version != version {
+			return &VersionError{Collection: name, Stored: c.Version, Registered: version}
+		}
+	}
+	return nil
 }
 
 // Name returns the collection's name.

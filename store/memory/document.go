@@ -20,13 +20,13 @@ func (d *document) parked() bool { return d.failure != nil && d.failure.Park }
 
 // leaveLocked takes a document out of the runnable and the parked ones, before
 // it is changed.
-func (c *collection) leaveLocked(d *document) {
+func (c *generation) leaveLocked(d *document) {
 	c.runnable.remove(d.place())
 	c.parked.remove(text(d.key.ID))
 }
 
 // enterLocked puts a document where it belongs, after it was changed.
-func (c *collection) enterLocked(d *document) {
+func (c *generation) enterLocked(d *document) {
 	switch {
 	case d.parked():
 		c.parked.insert(text(d.key.ID), d)
@@ -54,7 +54,7 @@ func (d *document) since() store.Since {
 
 // snapshot returns a copy of what the store knows, for a caller to keep who calls the
 // collection by this name.
-func (c *collection) snapshot(d *document, name string, parts store.Parts) store.Document {
+func (c *generation) snapshot(d *document, name string, parts store.Parts) store.Document {
 	copied := store.Document{
 		Key:     store.Key{Collection: name, ID: d.key.ID},
 		Version: c.version,

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -52,7 +53,10 @@ func (g *generation) announced(k store.Key) store.Key {
 // found is a generation as a reader finds it.
 type found struct {
 	id     int64
-	paused bool
+	paused bool // whether none of its documents is to be run
+	// switched is the number of the last switch of the collection; 0 for a name with
+	// a version, which always means the same generation.
+	switched int64
 }
 
 // find returns the generation that a name means; id is 0 if there is none.
@@ -62,7 +66,14 @@ func find(c *conn, collection string) (found, error) {
 	if row == nil {
 		return found{}, err
 	}
-	return found{id: integer(row[0]), paused: truth(row[4])}, nil
+	f := found{id: integer(row[0]), paused: truth(row[4])}
+	if until := integer(row[6]); until != 0 && truth(row[3]) {
+		f.paused = f.paused || held(until, time.Now())
+	}
+	if version == 0 {
+		f.switched = integer(row[5])
+	}
+	return f, nil
 }
 
 // document returns the row of getDocument, nil if there is none.
