@@ -166,7 +166,10 @@ func (m *model) obstacle(c *modelCollection, g *modelGeneration, force bool) sto
 
 func (m *modelRun) register(r *rapid.T) {
 	name := rapid.SampledFrom([]string{"notes", "tasks"}).Draw(r, "collection")
-	version := rapid.IntRange(1, 5).Draw(r, "version")
+	m.registerAt(r, name, rapid.IntRange(1, 5).Draw(r, "version"))
+}
+
+func (m *modelRun) registerAt(r *rapid.T, name string, version int) {
 	want := m.model.register(name, version)
 	if err := m.b.Register(background, name, version); !errors.Is(err, want) {
 		r.Fatalf("Register %s at version %d: %v, want %v", name, version, err, want)
@@ -179,6 +182,9 @@ func (m *modelRun) generate(r *rapid.T) {
 	c := m.collections[collection]
 	if c == nil {
 		return
+	}
+	if c.building == nil && rapid.Bool().Draw(r, "a new one") {
+		m.registerAt(r, collection, c.served.version+1)
 	}
 	g := rapid.SampledFrom(c.living()).Draw(r, "generation")
 	name := store.CollectionName{Name: collection, Version: g.version}.String()
