@@ -90,42 +90,6 @@ type generation struct {
 	changed ordered[number]
 }
 
-// content is what all generations have of a document.
-type content struct {
-	key store.Key
-	// index is where it is among the contents of its collection.
-	index int
-	// operations has operation n at index n-1.
-	operations []operation
-	// ids has the seq of each operation with an id; nil if there is none.
-	ids map[string]int64
-	// discards are in order of seq.
-	discards []store.Discard
-}
-
-// document is a document in one generation.
-type document struct {
-	*content
-	applied int64
-	epoch   int64
-	view    []byte // nil if deleted
-	deleted bool
-	// changed is the number of the last change, and news that of the last one that
-	// was not history alone; 0 if there is none.
-	changed, news int64
-	// failure is never changed in place, only replaced.
-	failure *store.Failure
-	// notBefore is the end of the failure's delay; zero if there was none.
-	notBefore time.Time
-}
-
-// operation is an operation as it was placed, its memory owned by the store.
-type operation struct {
-	store.Operation
-	// appended is the store's clock, even if the application gave a time.
-	appended time.Time
-}
-
 // New returns an empty store. nil means the zero [Options].
 func New(o *Options) *Store {
 	s := &Store{

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -330,4 +331,64 @@ func dump(t testing.TB, s *Store) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "")
+}
+
+// A file that an earlier version of the schema left is rebuilt like any other.
+func TestF21_OldFilesAreRebuilt(t *testing.T) {
+	s := open(t, version2(t), nil)
+	ctx := t.Context()
+	if err := s.Register(ctx, "notes", 4); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := s.Fill(ctx, "notes@4"); err != nil || more {
+		t.Fatal(more, err)
+	}
+	foldSome(t, s, "notes@4", 100)
+	var served, made []string
+	for name, to := range map[string]*[]string{"notes": &served, "notes@4": &made} {
+		for d, err := range s.Scan(ctx, name, "", store.WithoutViews) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			*to = append(*to, fmt.Sprint(d.Key.ID, d.Head))
+			if name == "notes@4" && d.Dirty() {
+				t.Errorf("%+v is dirty", d)
+			}
+		}
+	}
+	if !slices.Equal(served, made) || len(made) == 0 {
+		t.Errorf("made are %q, want %q", made, served)
+	}
+	if o, err := s.Switch(ctx, "notes@4", store.SwitchTerms{}); err != nil || o.Why != store.Unhindered {
+		t.Errorf("in the way is %v, %v", o, err)
+	}
+}
+
+// An append in a transaction of the application is one to every generation.
+func TestAppendTxBeside(t *testing.T) {
+	s := fresh(t, nil)
+	ctx := t.Context()
+	for version := 1; version <= 2; version++ {
+		mustAppend(t, s, one("a", "1"))
+		if err := s.Register(ctx, "notes", version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Fill(ctx, "notes@2"); err != nil {
+		t.Fatal(err)
+	}
+	foldSome(t, s, "notes", 10)
+	foldSome(t, s, "notes@2", 10)
+	err := s.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := s.AppendTx(ctx, tx, append(one("a", "2"), one("new", "1")...))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"notes", "notes@2"} {
+		if n := foldSome(t, s, name, 10); n != 2 {
+			t.Errorf("%d documents of %s are dirty, want 2", n, name)
+		}
+	}
 }
