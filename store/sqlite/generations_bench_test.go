@@ -3,7 +3,10 @@ package sqlite
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -81,6 +84,70 @@ func BenchmarkAppendBeside(b *testing.B) {
 				_, err := s.Append(ctx, []store.Append{{Key: benchKey(r.IntN(1 << 30)), Entries: benchEntries(1)}})
 				return err
 			})
+		})
+	}
+}
+
+// BenchmarkAppendDuringFill has 4 writers append while the rows of a new generation of
+// 100,000 documents are made, again and again, for a share of the time, against nobody
+// making any.
+func BenchmarkAppendDuringFill(b *testing.B) {
+	const documents = 100_000
+	for _, share := range []float64{0, 0.25, 1} {
+		b.Run(fmt.Sprintf("share=%v", share), func(b *testing.B) {
+			s := fresh(b, nil)
+			ctx := b.Context()
+			if err := s.Register(ctx, "notes", 1); err != nil {
+				b.Fatal(err)
+			}
+			for i := 0; i < documents; i += 1000 {
+				var appends []store.Append
+				for j := range 1000 {
+					appends = append(appends, store.Append{Key: benchKey(i + j), Entries: benchEntries(1)})
+				}
+				mustAppend(b, s, appends)
+			}
+			done := make(chan struct{})
+			var fill sync.WaitGroup
+			fills := 0
+			if share > 0 {
+				fill.Go(func() {
+					for version := 2; ; version++ {
+						err := s.Register(ctx, "notes", version)
+						for more := true; more && err == nil; fills++ {
+							begun := time.Now()
+							if more, err = s.Fill(ctx, fmt.Sprint("notes@", version)); err != nil {
+								break
+							}
+							select {
+							case <-done:
+								return
+							case <-time.After(time.Duration(float64(time.Since(begun)) * (1 - share) / share)):
+							}
+						}
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			var mu sync.Mutex
+			var took []time.Duration
+			together(b, 4, func(r *rand.Rand) error {
+				begun := time.Now()
+				_, err := s.Append(ctx, []store.Append{{Key: benchKey(r.IntN(documents)), Entries: benchEntries(1)}})
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, time.Since(begun))
+				return err
+			})
+			b.StopTimer()
+			close(done)
+			fill.Wait()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-median")
+			b.ReportMetric(float64(fills), "slices")
 		})
 	}
 }
