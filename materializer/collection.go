@@ -93,44 +93,9 @@ const registerPatience = 10 * time.Second
 // [ErrVersion], [ErrStarted], [ErrBusy] if another process keeps the store from
 // being written for 10 s, and those of the store.
 func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], error) {
-	if err := store.CheckCollection(spec.Name); err != nil {
+	spec, err := spec.complete()
+	if err != nil {
 		return nil, err
-	}
-	if err := store.CheckVersion(spec.Version); err != nil {
-		return nil, err
-	}
-	if spec.Fold == nil {
-		return nil, &InvalidError{Field: "fold of " + spec.Name, Got: "nil", Want: "a function"}
-	}
-	if spec.Operations == nil {
-		if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface {
-			return nil, &InvalidError{
-				Field: "operations of " + spec.Name,
-				Got:   fmt.Sprintf("the interface %v without a codec", t),
-				Want:  "Spec.Operations, for example Kinds",
-			}
-		}
-		if err := checkJSON("operations of "+spec.Name, reflect.TypeFor[O]()); err != nil {
-			return nil, err
-		}
-		spec.Operations = jsonOperations[O]{}
-	}
-	if checked, ok := spec.Operations.(interface{ check() error }); ok {
-		if err := checked.check(); err != nil {
-			return nil, fmt.Errorf("operations of %s: %w", spec.Name, err)
-		}
-	}
-	if spec.Views == nil {
-		if err := checkJSON("state of "+spec.Name, reflect.TypeFor[S]()); err != nil {
-			return nil, err
-		}
-		spec.Views = jsonViews[S]{}
-	}
-	if spec.TimeLimit == 0 {
-		spec.TimeLimit = defaultTimeLimit
-	}
-	if spec.MinInterval < 0 {
-		return nil, &InvalidError{Field: "least interval of " + spec.Name, Got: spec.MinInterval.String(), Want: "0 or more"}
 	}
 	c := &Collection[S, O]{m: m, spec: spec}
 	if err := m.addable(spec.Name); err != nil {
@@ -138,10 +103,10 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), registerPatience)
 	defer cancel()
-	if err := m.st.Register(ctx, spec.Name, spec.Version); err != nil {
+	if err := m.register(ctx, spec.Name, spec.Version); err != nil {
 		return nil, err
 	}
-	err := m.add(&collection{
+	err = m.add(&collection{
 		name:        spec.Name,
 		retry:       spec.Retry,
 		timeLimit:   spec.TimeLimit,
@@ -152,6 +117,78 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 		return nil, err
 	}
 	return c, nil
+}
+
+// complete checks a spec and sets what it leaves open.
+func (spec Spec[S, O]) complete() (Spec[S, O], error) {
+	if err := store.CheckCollection(spec.Name); err != nil {
+		return spec, err
+	}
+	if err := store.CheckVersion(spec.Version); err != nil {
+		return spec, err
+	}
+	if spec.Fold == nil {
+		return spec, &InvalidError{Field: "fold of " + spec.Name, Got: "nil", Want: "a function"}
+	}
+	if spec.Operations == nil {
+		if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface {
+			return spec, &InvalidError{
+				Field: "operations of " + spec.Name,
+				Got:   fmt.Sprintf("the interface %v without a codec", t),
+				Want:  "Spec.Operations, for example Kinds",
+			}
+		}
+		if err := checkJSON("operations of "+spec.Name, reflect.TypeFor[O]()); err != nil {
+			return spec, err
+		}
+		spec.Operations = jsonOperations[O]{}
+	}
+	if checked, ok := spec.Operations.(interface{ check() error }); ok {
+		if err := checked.check(); err != nil {
+			return spec, fmt.Errorf("operations of %s: %w", spec.Name, err)
+		}
+	}
+	if spec.Views == nil {
+		if err := checkJSON("state of "+spec.Name, reflect.TypeFor[S]()); err != nil {
+			return spec, err
+		}
+		spec.Views = jsonViews[S]{}
+	}
+	if spec.TimeLimit == 0 {
+		spec.TimeLimit = defaultTimeLimit
+	}
+	if spec.MinInterval < 0 {
+		return spec, &InvalidError{Field: "least interval of " + spec.Name, Got: spec.MinInterval.String(), Want: "0 or more"}
+	}
+	return spec, nil
+}
+
+// register registers the collection with the store. As long as nobody builds a new
+// generation, another version than the one that is served is refused. The second look
+// is for another process that came in between.
+func (m *Materializer) register(ctx context.Context, name string, version int) error {
+	if err := m.refuseOther(ctx, name, version); err != nil {
+		return err
+	}
+	if err := m.st.Register(ctx, name, version); err != nil {
+		return err
+	}
+	return m.refuseOther(ctx, name, version)
+}
+
+// refuseOther returns a [*VersionError] if another version of the collection is
+// served.
+func (m *Materializer) refuseOther(ctx context.Context, name string, version int) error {
+	stored, err := m.st.Collections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range stored {
+		if c.Name == name && c.Version != 0 && c.Version != version {
+			return &VersionError{Collection: name, Stored: c.Version, Registered: version}
+		}
+	}
+	return nil
 }
 
 // Name returns the collection's name.

@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -84,14 +85,7 @@ const (
 // then; [ErrInvalid] for options that make no sense. A difference is no error.
 func (c *Collection[S, O]) Verify(ctx context.Context, options VerifyOptions) (Verified, error) {
 	var v Verified
-	if f := options.Fraction; !(f >= 0 && f <= 1) || options.Count < 0 {
-		return v, &InvalidError{Field: "sample", Got: fmt.Sprintf("count %d, fraction %v", options.Count, f), Want: "0 or more, and 0 to 1"}
-	}
-	most := options.Most
-	if most == 0 {
-		most = 100
-	}
-	verify := func(id string) error {
+	err := c.forChosen(ctx, options, func(id string) error {
 		d, ops, err := c.verify(ctx, id)
 		if err != nil {
 			return err
@@ -101,35 +95,46 @@ func (c *Collection[S, O]) Verify(ctx context.Context, options VerifyOptions) (V
 		if d == nil {
 			return nil
 		}
-		if v.Different++; len(v.Differences) < most {
+		if v.Different++; len(v.Differences) < options.most() {
 			v.Differences = append(v.Differences, *d)
 		}
 		return nil
+	})
+	return v, err
+}
+
+// most is how many differences are reported.
+func (o VerifyOptions) most() int { return cmp.Or(o.Most, 100) }
+
+// forChosen calls f for the documents that the options choose, until it fails.
+func (c *Collection[S, O]) forChosen(ctx context.Context, options VerifyOptions, f func(id string) error) error {
+	if f := options.Fraction; !(f >= 0 && f <= 1) || options.Count < 0 {
+		return &InvalidError{Field: "sample", Got: fmt.Sprintf("count %d, fraction %v", options.Count, f), Want: "0 or more, and 0 to 1"}
 	}
 	if len(options.IDs) > 0 || options.Count > 0 {
 		ids := options.IDs
 		if len(ids) == 0 {
 			var err error
 			if ids, err = c.sample(ctx, options); err != nil {
-				return v, err
+				return err
 			}
 		}
 		for _, id := range ids {
-			if err := verify(id); err != nil {
-				return v, err
+			if err := f(id); err != nil {
+				return err
 			}
 		}
-		return v, nil
+		return nil
 	}
 	for id, err := range c.chosen(ctx, options) {
 		if err == nil {
-			err = verify(id)
+			err = f(id)
 		}
 		if err != nil {
-			return v, err
+			return err
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // chosen returns the ids that Fraction chooses.

@@ -14,7 +14,7 @@ import (
 // [Cursor.Before].
 //
 // A cursor may have a minor number: then it is on the way to the change with its
-// number. No store gives one out yet.
+// number, a switch to another generation; see [Following].
 type Cursor struct {
 	incarnation Incarnation
 	number      int64

@@ -52,7 +52,7 @@ type Document struct {
 	Deleted bool
 	// Epoch goes with Applied into the guard of a commit. It is a greater one after
 	// [Leaser.Lease] and [Parking.Discard], and if the document's collection was dropped and the document
-	// made again, so that the runs in hand are stale.
+	// made again, so that the runs in hand are stale. Another generation has others.
 	Epoch int64
 	// Version is that of the fold of the generation that was loaded: the collection's,
 	// which is 0 as long as nobody has registered it, or the one in the key.

@@ -125,7 +125,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("refold: collection %s is stored at version %d and was registered at version %d; rebuilding for another version is not supported yet",
+	return fmt.Sprintf("refold: collection %s is stored at version %d and was registered at version %d, of which it has no generation",
 		e.Collection, e.Stored, e.Registered)
 }
 

@@ -25,7 +25,7 @@ func TestTypedErrors(t *testing.T) {
 		{&store.IDReusedError{Key: k, ID: "x"}, store.ErrIDReused,
 			`refold: operation id "x" of notes/n1 is given twice in one append with different kinds or bodies`},
 		{&store.VersionError{Collection: "notes", Stored: 2, Registered: 3}, store.ErrVersion,
-			"refold: collection notes is stored at version 2 and was registered at version 3; rebuilding for another version is not supported yet"},
+			"refold: collection notes is stored at version 2 and was registered at version 3, of which it has no generation"},
 	} {
 		if c.err.Error() != c.text {
 			t.Errorf("error is written\n%s, want\n%s", c.err, c.text)

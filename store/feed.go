@@ -37,7 +37,9 @@ type Feed interface {
 	// parked, after a cursor, each at least once and as it was when it was read, in
 	// order of their last change: cursors rise. It ends when there are no more; a
 	// document that changes during the loop may come again. The zero cursor returns
-	// every document that ever changed. A document that is erased is not told.
+	// every document that ever changed. A document that is erased is not told. When
+	// another generation is served, all documents that it has are returned to whoever
+	// follows the collection by its name; see [Generator].
 	//
 	// Every cursor that this method or [Feed.LastChange] ever returned is good as long
 	// as the store has the same [Incarnation], whatever happened to it since. Errors: [ErrForeignToken],

@@ -13,7 +13,8 @@ import (
 //
 // The lease of a document goes with it: [Store.Load] and [Store.Runnable] tell it, and
 // [Store.Commit] gives it up or keeps it. A document that is clean or parked has none.
-// [Parking.Resume] leaves leases alone, and [Parking.Discard] takes them away.
+// [Parking.Resume] leaves leases alone, and [Parking.Discard] takes them away. A lease is
+// of a document in one generation, and stays with that over [Generator.Switch].
 type Leaser interface {
 	// Share is [Claimer.Claim] for a materializer that shares the store with others
 	// that do. While it is shared, Claim is [ErrClaimed]; while one has it for itself,
@@ -91,8 +92,8 @@ type NotLeased uint8
 const (
 	// Taken means that it was.
 	Taken NotLeased = iota
-	// NotRunnable means that the document is clean, parked, of a paused collection, or
-	// gone.
+	// NotRunnable means that the document is clean, parked, of a collection that is paused
+	// or held, or gone.
 	NotRunnable
 	// Waiting means that it must not run yet, because its last run failed.
 	Waiting

@@ -33,6 +33,9 @@ type Listener struct {
 	Dirty func(keys []Key)
 	// Committed gets the documents of which the result of a run was stored.
 	Committed func(keys []Key)
+	// Switched gets a collection of which another generation is served now, so that
+	// all that is read of it by its name may have changed.
+	Switched func(collection string)
 	// Closed is called when the store is being closed.
 	Closed func()
 }
@@ -139,6 +142,15 @@ func (ls *Listeners) Committed(commits []Commit, outcomes []Outcome) {
 	for _, l := range all {
 		if l.Committed != nil && len(keys) > 0 {
 			l.Committed(keys)
+		}
+	}
+}
+
+// Switched announces that another generation of a collection is served.
+func (ls *Listeners) Switched(collection string) {
+	for _, l := range ls.all() {
+		if l.Switched != nil {
+			l.Switched(collection)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type Backend interface {
 	Pauser
 	Censor
 	Eraser
+	Generator
 	// Close waits for the calls in hand and releases everything. Calling it again
 	// does nothing and returns nil.
 	io.Closer
@@ -30,8 +31,11 @@ type Backend interface {
 // Registrar keeps which collections there are.
 type Registrar interface {
 	// Register makes the collection, or gives the version to one that has only
-	// been appended to. If the store has the collection at another version it
-	// changes nothing and returns a [*VersionError]. version is 1 or more.
+	// been appended to. If the collection has a generation of this version that lives
+	// it changes nothing. A version that is higher than the one that is served and any
+	// one that is being built starts a generation, see [Generator], which takes the place of
+	// the one that was being built; any other one is a [*VersionError], and nothing is
+	// changed. version is 1 or more. It is as durable as an append.
 	Register(ctx context.Context, name string, version int) error
 
 	// Collections returns all collections in order of name.
@@ -41,7 +45,8 @@ type Registrar interface {
 // Collection is what a store knows of a collection.
 type Collection struct {
 	Name string
-	// Version is the version of the fold; 0 if nobody has registered it yet.
+	// Version is the version of the fold whose views are served; 0 if nobody has
+	// registered it yet.
 	Version int
 	// Paused tells that its documents are held back, see [Pauser].
 	Paused bool
@@ -109,8 +114,10 @@ type Parking interface {
 	// from then on. If the document is parked at that operation it is resumed. It
 	// is as durable as an append, and makes runs in hand stale. Errors:
 	// [InvalidError] if [CheckDiscard] or [CheckBare] says so, [ErrNotFound] if the document does
-	// not have the operation, [InvalidError] if its view contains it already.
-	// Discarding again changes nothing and returns nil.
+	// not have the operation, [InvalidError] if its view contains it already. In a
+	// generation that is not served, a view that contains it is removed, and the
+	// document is dirty there from its first operation on. Discarding again changes
+	// nothing and returns nil.
 	Discard(ctx context.Context, d Discard) error
 
 	// Discards returns the record of a collection, in the order of its documents'

@@ -99,13 +99,21 @@ func (s *Store) placeLocked(a *store.Append, placed []store.Placed, next *store.
 // storeLocked adds the entries that are new, and returns their document.
 func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Time) *document {
 	c := s.collectionLocked(a.Key.Collection)
-	d := c.documents[a.Key.ID]
-	if d == nil {
-		d = &document{key: a.Key, epoch: c.epoch}
-		c.documents[a.Key.ID] = d
-		c.ids.insert(text(a.Key.ID), d)
+	if c.documents[a.Key.ID] == nil {
+		one := &content{key: a.Key, index: len(c.contents)}
+		c.contents = append(c.contents, one)
+		for _, g := range c.living() {
+			g.add(one)
+		}
 	}
-	wasDirty := d.dirty()
+	var clean []*generation
+	for _, g := range c.living() {
+		// One that is being built may not have it yet: Fill makes it, dirty.
+		if d := g.documents[a.Key.ID]; d != nil && !d.dirty() {
+			clean = append(clean, g)
+		}
+	}
+	d := c.documents[a.Key.ID]
 	for i, p := range placed {
 		if p.Duplicate {
 			continue
@@ -119,7 +127,7 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			op.Time = now
 		}
 		d.operations = append(d.operations, op)
-		s.log = append(s.log, logged{d, op.Seq})
+		s.log = append(s.log, logged{d.content, op.Seq})
 		if op.ID != "" {
 			if d.ids == nil {
 				d.ids = make(map[string]int64)
@@ -127,8 +135,10 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			d.ids[op.ID] = op.Seq
 		}
 	}
-	if !wasDirty && !d.parked() {
-		c.enterLocked(d)
+	for _, g := range clean {
+		if d := g.documents[a.Key.ID]; !d.parked() {
+			g.enterLocked(d)
+		}
 	}
 	return d
 }

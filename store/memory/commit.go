@@ -31,7 +31,7 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	announced := commits
 	for i := range commits {
 		c := &commits[i]
-		_, d := s.namedLocked(c.Key)
+		in, d := s.namedLocked(c.Key)
 		if head := d.head(); !d.stale(c) && c.Applied > head {
 			return nil, nil, &store.InvalidError{
 				Field: "commit of " + c.Key.String(),
@@ -39,11 +39,14 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Out
 				Want:  fmt.Sprintf("at most the head, %d", head),
 			}
 		}
-		if d != nil && d.key != c.Key {
+		if in == nil {
+			continue
+		}
+		if k := in.announced(c.Key); k != c.Key {
 			if &announced[0] == &commits[0] {
 				announced = slices.Clone(commits)
 			}
-			announced[i].Key = d.key
+			announced[i].Key = k
 		}
 	}
 	now := time.Now()

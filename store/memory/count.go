@@ -15,7 +15,7 @@ func (s *Store) Count(ctx context.Context, collection string) (store.Counts, err
 		return store.Counts{}, err
 	}
 	var n store.Counts
-	c := s.generationLocked(collection)
+	_, c := s.generationLocked(collection)
 	if c == nil {
 		return n, nil
 	}

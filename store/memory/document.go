@@ -7,6 +7,43 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
+// content is what all generations have of a document.
+type content struct {
+	key store.Key
+	// index is where it is among the contents of its collection.
+	index int
+	// operations has operation n at index n-1.
+	operations []operation
+	// ids has the seq of each operation with an id; nil if there is none.
+	ids map[string]int64
+	// discards are in order of seq.
+	discards []store.Discard
+}
+
+// document is a document in one generation.
+type document struct {
+	*content
+	applied int64
+	epoch   int64
+	view    []byte // nil if deleted
+	deleted bool
+	// changed is the number of the last change, and news that of the last one that
+	// was not history alone; 0 if there is none.
+	changed, news int64
+	// failure is never changed in place, only replaced.
+	failure *store.Failure
+	// notBefore is the end of the failure's delay; zero if there was none.
+	notBefore time.Time
+	lease     lease
+}
+
+// operation is an operation as it was placed, its memory owned by the store.
+type operation struct {
+	store.Operation
+	// appended is the store's clock, even if the application gave a time.
+	appended time.Time
+}
+
 // head returns the seq of the last operation. The document may be nil.
 func (d *document) head() int64 {
 	if d == nil {
@@ -20,13 +57,13 @@ func (d *document) parked() bool { return d.failure != nil && d.failure.Park }
 
 // leaveLocked takes a document out of the runnable and the parked ones, before
 // it is changed.
-func (c *collection) leaveLocked(d *document) {
+func (c *generation) leaveLocked(d *document) {
 	c.runnable.remove(d.place())
 	c.parked.remove(text(d.key.ID))
 }
 
 // enterLocked puts a document where it belongs, after it was changed.
-func (c *collection) enterLocked(d *document) {
+func (c *generation) enterLocked(d *document) {
 	switch {
 	case d.parked():
 		c.parked.insert(text(d.key.ID), d)
@@ -55,7 +92,7 @@ func (d *document) since() store.Since {
 
 // snapshot returns a copy of what the store knows, for a caller to keep who calls the
 // collection by this name.
-func (c *collection) snapshot(d *document, name string, parts store.Parts) store.Document {
+func (c *generation) snapshot(d *document, name string, parts store.Parts) store.Document {
 	copied := store.Document{
 		Key:     store.Key{Collection: name, ID: d.key.ID},
 		Version: c.version,

@@ -21,11 +21,11 @@ func (s *Store) Forget(ctx context.Context, key store.Key) error {
 	s.forgotten[s.hash(key)] = struct{}{}
 	if d := s.documentLocked(key); d != nil {
 		c := s.collections[key.Collection]
-		c.leaveLocked(d)
-		c.ids.remove(text(key.ID))
-		c.changed.remove(number(d.changed))
-		delete(c.documents, key.ID)
-		s.unlogLocked(func(gone *document) bool { return gone == d })
+		for _, g := range c.living() {
+			g.removeLocked(key.ID)
+		}
+		c.contents[d.index] = nil
+		s.unlogLocked(func(gone *content) bool { return gone == d.content })
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 		return err
 	}
 	if s.collections[collection] != nil {
-		s.unlogLocked(func(gone *document) bool { return gone.key.Collection == collection })
+		s.unlogLocked(func(gone *content) bool { return gone.key.Collection == collection })
 		delete(s.collections, collection)
 		s.changes++
 		s.dropped = s.changes

@@ -10,14 +10,14 @@ import (
 
 // logged is where an operation of the log is. Elements are in order of position.
 type logged struct {
-	document *document
+	document *content
 	seq      int64
 }
 
 func (l *logged) operation() *store.Operation { return &l.document.operations[l.seq-1].Operation }
 
 // unlogLocked takes the operations of documents that are removed out of the log.
-func (s *Store) unlogLocked(gone func(*document) bool) {
+func (s *Store) unlogLocked(gone func(*content) bool) {
 	kept := make([]logged, 0, len(s.log))
 	for _, l := range s.log {
 		if !gone(l.document) {
@@ -89,7 +89,7 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) ([]stor
 }
 
 // changeLocked gives a document the next number, after it has changed.
-func (s *Store) changeLocked(c *collection, d *document, history bool) {
+func (s *Store) changeLocked(c *generation, d *document, history bool) {
 	c.changed.remove(number(d.changed))
 	s.changes++
 	d.changed = s.changes
@@ -102,13 +102,12 @@ func (s *Store) changeLocked(c *collection, d *document, history bool) {
 // Changes implements [store.Feed].
 func (s *Store) Changes(ctx context.Context, collection string, after store.Cursor, parts store.Parts) iter.Seq2[store.Change, error] {
 	return func(yield func(store.Change, error) bool) {
-		last, err := s.beginChanges(after)
-		for complete := after.Complete(); err == nil; {
+		f, err := s.beginChanges(after)
+		for again := true; err == nil && again; {
 			var page []store.Change
-			if page, last, err = s.changesPage(ctx, collection, complete, last, parts); err != nil || len(page) == 0 {
+			if page, again, err = s.changesPage(ctx, collection, &f, parts); err != nil {
 				break
 			}
-			complete = page[len(page)-1].Cursor.Complete()
 			for _, c := range page {
 				if !yield(c, nil) {
 					return
@@ -121,41 +120,44 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 	}
 }
 
-// beginChanges returns the number that a cursor is at.
-func (s *Store) beginChanges(after store.Cursor) (int64, error) {
+// beginChanges begins behind a cursor.
+func (s *Store) beginChanges(after store.Cursor) (store.Following, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return 0, store.ErrClosed
+		return store.Following{}, store.ErrClosed
 	}
-	return after.Number(s.incarnation, s.changes)
+	return store.Follow(after, s.incarnation, s.changes)
 }
 
-// changesPage returns the first changes after a number, for a loop that has returned
-// everything up to complete, and the number of the last of them.
-func (s *Store) changesPage(ctx context.Context, name string, complete, after int64, parts store.Parts) ([]store.Change, int64, error) {
+// changesPage returns the next changes, and reports whether there may be more.
+func (s *Store) changesPage(ctx context.Context, name string, f *store.Following, parts store.Parts) (page []store.Change, again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readableLocked(ctx); err != nil {
-		return nil, 0, err
+		return nil, false, err
 	}
-	c := s.generationLocked(name)
-	if c == nil {
-		return nil, after, nil
+	c, g := s.generationLocked(name)
+	if g == nil {
+		return nil, false, nil
 	}
-	var page []store.Change
-	for _, d := range c.changed.after(number(after), pageSize, nil) {
-		after = d.changed
-		page = append(page, store.Change{
-			Document: c.snapshot(d, name, parts),
-			Cursor:   store.NewCursor(s.incarnation, d.changed).Behind(complete),
-			History:  d.news <= complete,
-		})
+	switched := int64(0)
+	if s.collections[name] != nil {
+		switched = c.switched
 	}
-	if n := len(page); n > 0 && n < pageSize {
-		page[n-1].Cursor = store.NewCursor(s.incarnation, after) // with it everything is returned
+	after, before := f.Next(switched)
+	for _, d := range g.changed.after(number(after), pageSize, nil) {
+		if d.changed >= before {
+			break
+		}
+		change := store.Change{Document: g.snapshot(d, name, parts)}
+		change.Cursor, change.History = f.Read(d.changed, d.news)
+		page = append(page, change)
 	}
-	return page, after, nil
+	if len(page) == pageSize {
+		return page, true, nil
+	}
+	return page, f.End(page), nil
 }
 
 // LastChange implements [store.Feed].

@@ -1,31 +1,94 @@
 package memory
 
-import "github.com/refold-go/refold/store"
+import (
+	"time"
 
-// generationLocked returns the collection whose views a name means, nil if there is
-// none: the bare name, or that with the version.
-func (s *Store) generationLocked(name string) *collection {
-	if c := s.collections[name]; c != nil {
-		return c
+	"github.com/refold-go/refold/store"
+)
+
+func newGeneration(version int, state store.GenerationState, epoch int64) *generation {
+	return &generation{version: version, state: state, epoch: epoch, documents: make(map[string]*document)}
+}
+
+// living returns all generations, that which is served first.
+func (c *collection) living() []*generation {
+	all := []*generation{c.generation}
+	for _, g := range []*generation{c.building, c.kept} {
+		if g != nil {
+			all = append(all, g)
+		}
 	}
-	n, err := store.ParseCollection(name)
-	if err != nil || n.Source != "" || n.Version == 0 {
-		return nil
-	}
-	if c := s.collections[n.Name]; c != nil && c.version == n.Version {
-		return c
+	return all
+}
+
+// ofVersion returns the generation of a version, nil if there is none.
+func (c *collection) ofVersion(version int) *generation {
+	for _, g := range c.living() {
+		if g.version == version && version != 0 {
+			return g
+		}
 	}
 	return nil
 }
 
-// namedLocked returns a document and where it is, or nil. The collection of the key may
-// be the name of a generation.
-func (s *Store) namedLocked(k store.Key) (*collection, *document) {
-	c := s.generationLocked(k.Collection)
-	if c == nil {
+// heldBackLocked reports whether no document of a generation is to be run.
+func (c *collection) heldBackLocked(g *generation, now time.Time) bool {
+	left := c.heldUntil.Sub(now)
+	return c.paused || g == c.generation && left > 0 && left <= store.MaxHold
+}
+
+// generationLocked returns the generation that a name means and where it is, nil if
+// there is none.
+func (s *Store) generationLocked(name string) (*collection, *generation) {
+	if c := s.collections[name]; c != nil {
+		return c, c.generation
+	}
+	n, err := store.ParseCollection(name)
+	if err != nil || n.Source != "" {
 		return nil, nil
 	}
-	return c, c.documents[k.ID]
+	if c := s.collections[n.Name]; c != nil {
+		return c, c.ofVersion(n.Version)
+	}
+	return nil, nil
+}
+
+// namedLocked returns a document and where it is, or nil. The collection of the key may
+// be the name of a generation.
+func (s *Store) namedLocked(k store.Key) (*generation, *document) {
+	_, g := s.generationLocked(k.Collection)
+	if g == nil {
+		return nil, nil
+	}
+	return g, g.documents[k.ID]
+}
+
+// announced returns the key under which a document of the generation is announced.
+func (g *generation) announced(k store.Key) store.Key {
+	if n, err := store.ParseCollection(k.Collection); err == nil && g.state == store.Serving {
+		k.Collection = n.Name
+	}
+	return k
+}
+
+// add makes a document of the generation, whose view lacks everything.
+func (g *generation) add(c *content) *document {
+	d := &document{content: c, epoch: g.epoch}
+	g.documents[c.key.ID] = d
+	g.ids.insert(text(c.key.ID), d)
+	return d
+}
+
+// removeLocked takes a document out, if it is in.
+func (g *generation) removeLocked(id string) {
+	d := g.documents[id]
+	if d == nil {
+		return
+	}
+	g.leaveLocked(d)
+	g.ids.remove(text(id))
+	g.changed.remove(number(d.changed))
+	delete(g.documents, id)
 }
 
 // place is where a document is among the runnable ones: documents may share a

@@ -37,8 +37,12 @@ func (s *Store) Lease(ctx context.Context, holder string, terms store.LeaseTerms
 	answers := make([]store.Leased, len(keys))
 	epoch := int64(0)
 	for i, k := range keys {
-		in, d := s.namedLocked(k)
-		if d == nil || !d.dirty() || d.parked() || in.paused {
+		c, g := s.generationLocked(k.Collection)
+		var d *document
+		if g != nil && !c.heldBackLocked(g, now) {
+			d = g.documents[k.ID]
+		}
+		if d == nil || !d.dirty() || d.parked() {
 			answers[i].Why = store.NotRunnable
 			continue
 		}

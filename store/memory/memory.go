@@ -50,11 +50,33 @@ type Store struct {
 var _ store.Backend = (*Store)(nil)
 
 type collection struct {
+	// generation is the one that is served. Those beside it are nil if there is none;
+	// a kept one may be set aside.
+	*generation
+	building, kept *generation
+
+	paused bool
+	// heldUntil is until when the generation that is served is not run.
+	heldUntil time.Time
+	// switched is the number of the last switch; 0 if there was none.
+	switched int64
+	// contents are the documents in the order in which they were made; nil for one that
+	// was forgotten.
+	contents []*content
+}
+
+// generation is what the fold of one version made of the documents of a collection.
+type generation struct {
 	version int
-	paused  bool
+	state   store.GenerationState
 	// epoch is that of new documents. It is greater than all that the documents of an
 	// earlier collection of the name had.
-	epoch     int64
+	epoch int64
+	// filled is how many of the collection's contents Fill has looked at, of toFill,
+	// and made how many documents it has made.
+	filled, toFill, made int
+	started, until       time.Time
+
 	documents map[string]*document
 	// ids has every element of documents, in order of id.
 	ids ordered[text]
@@ -66,35 +88,6 @@ type collection struct {
 	// changed has exactly the documents that ever changed or parked, in order of the
 	// last time.
 	changed ordered[number]
-}
-
-type document struct {
-	key store.Key
-	// operations has operation n at index n-1.
-	operations []operation
-	// ids has the seq of each operation with an id; nil if there is none.
-	ids     map[string]int64
-	applied int64
-	epoch   int64
-	view    []byte // nil if deleted
-	deleted bool
-	// changed is the number of the last change, and news that of the last one that
-	// was not history alone; 0 if there is none.
-	changed, news int64
-	// discards are in order of seq.
-	discards []store.Discard
-	// failure is never changed in place, only replaced.
-	failure *store.Failure
-	// notBefore is the end of the failure's delay; zero if there was none.
-	notBefore time.Time
-	lease     lease
-}
-
-// operation is an operation as it was placed, its memory owned by the store.
-type operation struct {
-	store.Operation
-	// appended is the store's clock, even if the application gave a time.
-	appended time.Time
 }
 
 // New returns an empty store. nil means the zero [Options].
@@ -142,12 +135,7 @@ func (s *Store) Register(ctx context.Context, name string, version int) error {
 	if err := s.writableLocked(ctx); err != nil {
 		return err
 	}
-	c := s.collectionLocked(name)
-	if c.version != 0 && c.version != version {
-		return &store.VersionError{Collection: name, Stored: c.version, Registered: version}
-	}
-	c.version = version
-	return nil
+	return s.registerLocked(name, version)
 }
 
 // Collections implements [store.Registrar].
@@ -206,13 +194,14 @@ func (s *Store) writableLocked(ctx context.Context) error {
 func (s *Store) collectionLocked(name string) *collection {
 	c := s.collections[name]
 	if c == nil {
-		c = &collection{documents: make(map[string]*document), epoch: s.dropped}
+		c = &collection{generation: newGeneration(0, store.Serving, s.dropped)}
 		s.collections[name] = c
 	}
 	return c
 }
 
-// documentLocked returns a document, or nil if it has no operations.
+// documentLocked returns a document of what is served, or nil if it has no
+// operations.
 func (s *Store) documentLocked(k store.Key) *document {
 	if c := s.collections[k.Collection]; c != nil {
 		return c.documents[k.ID]

@@ -25,9 +25,9 @@ func (s *Store) resume(ctx context.Context, keys []store.Key) (resumed []store.K
 		return nil, err
 	}
 	for _, k := range keys {
-		if _, d := s.namedLocked(k); d != nil && d.parked() {
-			s.resumeLocked(d)
-			resumed = append(resumed, d.key)
+		if g, d := s.namedLocked(k); d != nil && d.parked() {
+			g.resumeLocked(d)
+			resumed = append(resumed, g.announced(k))
 		}
 	}
 	return resumed, nil
@@ -35,8 +35,7 @@ func (s *Store) resume(ctx context.Context, keys []store.Key) (resumed []store.K
 
 // resumeLocked makes a parked document runnable. It keeps the record of what
 // went wrong, with no attempts.
-func (s *Store) resumeLocked(d *document) {
-	c := s.collections[d.key.Collection]
+func (c *generation) resumeLocked(d *document) {
 	c.leaveLocked(d)
 	failure := *d.failure
 	failure.Park, failure.Attempts = false, 0
@@ -52,47 +51,66 @@ func (s *Store) Discard(ctx context.Context, discard store.Discard) error {
 	if err := store.CheckBare(discard.Key.Collection); err != nil {
 		return err
 	}
-	resumed, err := s.discard(ctx, discard)
-	if resumed {
-		s.listeners.Dirty([]store.Key{discard.Key})
-	}
+	dirty, err := s.discard(ctx, discard)
+	s.listeners.Dirty(dirty)
 	return err
 }
 
-func (s *Store) discard(ctx context.Context, discard store.Discard) (resumed bool, err error) {
+func (s *Store) discard(ctx context.Context, discard store.Discard) (dirty []store.Key, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
 	d := s.documentLocked(discard.Key)
 	if discard.Seq < 1 || discard.Seq > d.head() {
-		return false, fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
+		return nil, fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
 	}
 	op := &d.operations[discard.Seq-1]
 	switch {
 	case op.Discarded:
-		return false, nil
+		return nil, nil
 	case discard.Seq <= d.applied:
-		return false, &store.InvalidError{
+		return nil, &store.InvalidError{
 			Field: "discard of " + discard.Key.String(),
 			Got:   fmt.Sprintf("operation %d", discard.Seq),
 			Want:  fmt.Sprintf("one that the view lacks, above %d", d.applied),
 		}
 	}
 	op.Discarded = true
-	s.changes++
-	d.epoch, d.lease = s.changes, lease{}
 	discard.At = time.Now().UTC().Round(0)
 	i, _ := slices.BinarySearchFunc(d.discards, discard.Seq, func(o store.Discard, seq int64) int {
 		return cmp.Compare(o.Seq, seq)
 	})
 	d.discards = slices.Insert(d.discards, i, discard)
-	if d.parked() && d.failure.Seq == discard.Seq {
-		s.resumeLocked(d)
-		return true, nil
+	c := s.collections[discard.Key.Collection]
+	for _, g := range c.living() {
+		if d := g.documents[discard.Key.ID]; d != nil && s.discardLocked(g, d, discard.Seq) {
+			k := store.Key{Collection: store.CollectionName{Name: d.key.Collection, Version: g.version}.String(), ID: d.key.ID}
+			dirty = append(dirty, g.announced(k))
+		}
 	}
-	return false, nil
+	return dirty, nil
+}
+
+// discardLocked makes the runs in hand of one generation stale, which get an epoch of
+// their own, and takes the lease away. It resumes the document if it is parked at the operation, and removes a
+// view that contains it; it reports whether it did either.
+func (s *Store) discardLocked(g *generation, d *document, seq int64) bool {
+	s.changes++
+	d.epoch, d.lease = s.changes, lease{}
+	if d.applied < seq {
+		at := d.parked() && d.failure.Seq == seq
+		if at {
+			g.resumeLocked(d)
+		}
+		return at
+	}
+	g.leaveLocked(d)
+	g.changed.remove(number(d.changed))
+	*d = document{content: d.content, epoch: d.epoch}
+	g.enterLocked(d)
+	return true
 }
 
 // Discards implements [store.Parking]. It looks at all documents of the
@@ -102,7 +120,7 @@ func (s *Store) Discards(ctx context.Context, name string) iter.Seq2[store.Disca
 		name = "" // there is no such collection
 	}
 	return func(yield func(store.Discard, error) bool) {
-		documents := stream(s, ctx, name, "", idPage, func(_ *collection, d *document) ([]store.Discard, bool) {
+		documents := stream(s, ctx, name, "", idPage, func(_ *generation, d *document) ([]store.Discard, bool) {
 			return slices.Clone(d.discards), len(d.discards) > 0
 		})
 		for discards, err := range documents {

@@ -50,7 +50,7 @@ func (s *Store) runnablePage(ctx context.Context, collections []string, last map
 	var documents []*document
 	now := time.Now()
 	for _, name := range collections {
-		if c := s.generationLocked(name); c != nil && !c.paused {
+		if in, c := s.generationLocked(name); c != nil && !in.heldBackLocked(c, now) {
 			documents = c.runnable.after(last[name], pageSize, documents[:0])
 			for _, d := range documents {
 				page = append(page, d.asRunnable(name, now))
@@ -65,23 +65,23 @@ func (s *Store) runnablePage(ctx context.Context, collections []string, last map
 
 // Scan implements [store.Store].
 func (s *Store) Scan(ctx context.Context, name, after string, parts store.Parts) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, name, after, idPage, func(c *collection, d *document) (store.Document, bool) {
+	return stream(s, ctx, name, after, idPage, func(c *generation, d *document) (store.Document, bool) {
 		return c.snapshot(d, name, parts), true
 	})
 }
 
 // Parked implements [store.Parking].
 func (s *Store) Parked(ctx context.Context, name string) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, name, "", parkedPage, func(c *collection, d *document) (store.Document, bool) {
+	return stream(s, ctx, name, "", parkedPage, func(c *generation, d *document) (store.Document, bool) {
 		return c.snapshot(d, name, store.WithoutViews), d.parked()
 	})
 }
 
-func idPage(c *collection, last string, page []*document) []*document {
+func idPage(c *generation, last string, page []*document) []*document {
 	return c.ids.after(text(last), pageSize, page)
 }
 
-func parkedPage(c *collection, last string, page []*document) []*document {
+func parkedPage(c *generation, last string, page []*document) []*document {
 	return c.parked.after(text(last), pageSize, page)
 }
 
@@ -90,7 +90,7 @@ func parkedPage(c *collection, last string, page []*document) []*document {
 // called with the lock held.
 func stream[T any](
 	s *Store, ctx context.Context, name, after string,
-	next func(c *collection, last string, page []*document) []*document, look func(*collection, *document) (T, bool),
+	next func(c *generation, last string, page []*document) []*document, look func(*generation, *document) (T, bool),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -99,7 +99,7 @@ func stream[T any](
 			page = page[:0]
 			s.mu.Lock()
 			err := s.readableLocked(ctx)
-			if c := s.generationLocked(name); err == nil && c != nil {
+			if _, c := s.generationLocked(name); err == nil && c != nil {
 				page = next(c, last, page)
 			}
 			s.mu.Unlock()
@@ -114,8 +114,8 @@ func stream[T any](
 				s.mu.Lock()
 				err := s.readableLocked(ctx)
 				seen, wanted := none, false
-				if c := s.generationLocked(name); c != nil && c.documents[d.key.ID] == d { // it may have been removed
-					seen, wanted = look(c, d)
+				if _, c := s.generationLocked(name); c != nil && c.documents[d.key.ID] != nil { // it may have been removed
+					seen, wanted = look(c, c.documents[d.key.ID])
 				}
 				s.mu.Unlock()
 				if err != nil {

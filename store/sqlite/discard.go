@@ -19,18 +19,19 @@ func (s *Store) Discard(ctx context.Context, d store.Discard) error {
 	}
 	w := &discardWork{Discard: d}
 	err := s.submit(ctx, newRequest(w, true, 100+len(d.By)+len(d.Why)))
-	if err == nil && w.resumed {
-		s.listeners.Dirty([]store.Key{d.Key})
+	if err == nil {
+		s.listeners.Dirty(w.dirty)
 	}
 	return err
 }
 
 type discardWork struct {
 	store.Discard
-	resumed bool
+	dirty []store.Key // what is runnable by it, by the names under which that is announced
 }
 
 func (w *discardWork) do(t *transaction) error {
+	w.dirty = nil
 	in, document, applied, parked, err := w.find(t)
 	if err != nil {
 		return err
@@ -57,20 +58,77 @@ func (w *discardWork) do(t *transaction) error {
 	if err := t.run.exec(putDiscard, in.id, w.Key.ID, w.Seq, w.By, w.Why, t.now); err != nil {
 		return err
 	}
-	// A run that has read the operation before must not be stored.
+	if err := w.apply(t, &in.served, w.Key.Collection, document, parked); err != nil {
+		return err
+	}
+	for _, id := range in.beside() {
+		if id == 0 {
+			continue
+		}
+		if err := w.beside(t, id, document); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply makes the runs in hand of one generation stale, and resumes the document if
+// it is parked at the operation. A run that has read the operation before must not be
+// stored, nor one of another generation: each gets an epoch of its own.
+func (w *discardWork) apply(t *transaction, g *generation, name string, document int64, parked bool) error {
 	epoch, err := t.change()
 	if err != nil {
 		return err
 	}
-	if err := t.run.exec(setEpoch, in.served.id, document, epoch); err != nil || !parked {
+	if err := t.run.exec(setEpoch, g.id, document, epoch); err != nil || !parked {
 		return err
 	}
-	failure, err := t.run.one(getFailure, in.served.id, document)
+	failure, err := t.run.one(getFailure, g.id, document)
 	if err != nil || failure == nil || integer(failure[0]) != w.Seq {
 		return err
 	}
-	w.resumed, err = t.resume(&in.served, document)
+	resumed, err := t.resume(g, document)
+	if resumed {
+		w.dirty = append(w.dirty, store.Key{Collection: name, ID: w.Key.ID})
+	}
 	return err
+}
+
+// beside does the same for a generation that is not served. A view that contains the
+// operation is removed there, because it is not what the fold gives any more.
+func (w *discardWork) beside(t *transaction, id, document int64) error {
+	g, err := t.run.one(getKept, id)
+	if err != nil || g == nil {
+		return err
+	}
+	name := store.CollectionName{Name: w.Key.Collection, Version: int(integer(g[1]))}.String()
+	in := &generation{id: id, space: integer(g[2])}
+	row, err := t.document(in, w.Key.ID)
+	if err != nil || row == nil {
+		return err // Fill has not been there
+	}
+	if integer(row[5]) < w.Seq {
+		return w.apply(t, in, name, document, truth(row[3]))
+	}
+	first, err := t.run.one(nextPlace, document, int64(1))
+	if err != nil || first == nil {
+		return err
+	}
+	position, at := integer(first[0]), integer(first[1])
+	epoch, err := t.change()
+	if err != nil {
+		return err
+	}
+	if err := t.run.exec(setBack, id, document, epoch, position, at); err != nil {
+		return err
+	}
+	for _, st := range []statement{dropView, dropFailure} {
+		if err := t.run.exec(st, id, document); err != nil {
+			return err
+		}
+	}
+	w.dirty = append(w.dirty, store.Key{Collection: name, ID: w.Key.ID})
+	return nil
 }
 
 // find looks the document up. There is no document 0.

@@ -144,15 +144,17 @@ func (w *dropSliceWork) do(t *transaction) error {
 	if err != nil || !w.left {
 		return err
 	}
-	collection, generation := integer(row[0]), integer(row[1])
+	collection := integer(row[0])
 	for s := new(spent); !s.full(); s.rows++ {
 		row, err := t.run.one(nextDocument, collection)
 		if err != nil {
 			return err
 		}
 		if row == nil {
-			if err := t.run.exec(dropGenerations, collection); err != nil {
-				return err
+			for _, st := range []statement{dropGenerations, dropDropping} {
+				if err := t.run.exec(st, collection); err != nil {
+					return err
+				}
 			}
 			return t.run.exec(dropCollection, collection)
 		}
@@ -161,7 +163,7 @@ func (w *dropSliceWork) do(t *transaction) error {
 		if err != nil || !all {
 			return err
 		}
-		if err := t.eraseRows(collection, generation, document, name); err != nil {
+		if err := t.eraseRows(collection, document, name); err != nil {
 			return err
 		}
 		if err := t.run.exec(dropDocument, document); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/refold-go/refold/store"
 )
@@ -18,15 +17,12 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 		st = changesViews
 	}
 	return func(yield func(store.Change, error) bool) {
-		last, err := s.beginChanges(ctx, after)
-		for complete := after.Complete(); err == nil; {
+		f, err := s.beginChanges(ctx, after)
+		for again := true; err == nil && again; {
 			var page []store.Change
-			if page, err = s.changesPage(ctx, st, collection, complete, last); err != nil || len(page) == 0 {
+			if page, again, err = s.changesPage(ctx, st, collection, &f); err != nil {
 				break
 			}
-			end := page[len(page)-1].Cursor
-			last, err = end.Number(s.incarnation, math.MaxInt64)
-			complete = end.Complete()
 			for _, c := range page {
 				if !yield(c, nil) {
 					return
@@ -39,47 +35,60 @@ func (s *Store) Changes(ctx context.Context, collection string, after store.Curs
 	}
 }
 
-// beginChanges returns the number that a cursor is at.
-func (s *Store) beginChanges(ctx context.Context, after store.Cursor) (begin int64, err error) {
+// beginChanges begins behind a cursor.
+func (s *Store) beginChanges(ctx context.Context, after store.Cursor) (f store.Following, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		row, err := c.one(getMeta, metaCeiling)
 		if err != nil {
 			return err
 		}
-		begin, err = after.Number(s.incarnation, integer(row[0]))
+		f, err = store.Follow(after, s.incarnation, integer(row[0]))
 		return err
 	})
-	return begin, err
+	return f, err
 }
 
-// changesPage reads the first changes after a number, for a loop that has returned
-// everything up to complete. The index is in order of the numbers, so that a page
-// costs what it has, whatever else is in the collection.
-func (s *Store) changesPage(ctx context.Context, st statement, collection string, complete, after int64) (page []store.Change, err error) {
-	size := 0
+// changesPage reads the next changes, and reports whether there may be more. The index is in
+// order of the numbers, so that a page costs what it has, whatever else is in the
+// collection. If there was a switch while it read, it reads again.
+func (s *Store) changesPage(ctx context.Context, st statement, collection string, f *store.Following) (page []store.Change, again bool, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		in, err := find(c, collection)
-		if err != nil || in.id == 0 {
-			return err
+		for err == nil && in.id != 0 {
+			before := *f
+			page = nil
+			if again, err = s.readChanges(c, st, collection, in, f, &page); err != nil {
+				return err
+			}
+			now, err := find(c, collection)
+			if err != nil || now.id == in.id && now.switched == in.switched {
+				return err
+			}
+			*f, in = before, now
 		}
-		return c.each(st, func(row []driver.Value) bool {
-			d := store.Document{Key: store.Key{Collection: collection, ID: text(row[0])}}
-			fillDocument(&d, row)
-			page = append(page, store.Change{
-				Document: d,
-				Cursor:   store.NewCursor(s.incarnation, integer(row[18])).Behind(complete),
-				History:  integer(row[19]) <= complete,
-			})
-			size += len(d.View)
-			return size <= pageBytes
-		}, in.id, after, int64(pageRows))
+		page, again = nil, false
+		return err
 	})
-	if n := len(page); n > 0 && n < pageRows && size <= pageBytes {
-		// There are no more: with the last one everything is returned.
-		last, _ := page[n-1].Cursor.Number(s.incarnation, math.MaxInt64)
-		page[n-1].Cursor = store.NewCursor(s.incarnation, last)
+	return page, again, err
+}
+
+// readChanges reads a page of a generation.
+func (s *Store) readChanges(c *conn, st statement, collection string, in found, f *store.Following, page *[]store.Change) (again bool, err error) {
+	size := 0
+	after, before := f.Next(in.switched)
+	err = c.each(st, func(row []driver.Value) bool {
+		d := store.Document{Key: store.Key{Collection: collection, ID: text(row[0])}}
+		fillDocument(&d, row)
+		change := store.Change{Document: d}
+		change.Cursor, change.History = f.Read(integer(row[18]), integer(row[19]))
+		*page = append(*page, change)
+		size += len(d.View)
+		return size <= pageBytes
+	}, in.id, after, int64(pageRows), before)
+	if whole := len(*page) < pageRows && size <= pageBytes; !whole || err != nil {
+		return true, err
 	}
-	return page, err
+	return f.End(*page), nil
 }
 
 // LastChange implements [store.Feed].

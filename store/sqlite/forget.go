@@ -112,13 +112,14 @@ func (w *forgetWork) do(t *transaction) error {
 	if err := t.run.exec(startErasing, document, hex.EncodeToString(w.hash)); err != nil {
 		return err
 	}
-	return t.eraseRows(in.id, in.served.id, document, w.key.ID)
+	return t.eraseRows(in.id, document, w.key.ID)
 }
 
-// eraseRows deletes what there is of a document beside its operations.
-func (t *transaction) eraseRows(collection, generation, document int64, name string) error {
-	for _, st := range []statement{dropFailure, dropView, dropProgress} {
-		if err := t.run.exec(st, generation, document); err != nil {
+// eraseRows deletes what there is of a document beside its operations, in all
+// generations of its collection: also one that is being dropped has its view.
+func (t *transaction) eraseRows(collection, document int64, name string) error {
+	for _, st := range []statement{dropFailures, dropViews, dropProgress} {
+		if err := t.run.exec(st, document, collection); err != nil {
 			return err
 		}
 	}

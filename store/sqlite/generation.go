@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -11,6 +12,13 @@ type generation struct {
 	id, space int64
 	served    bool // whether its collection shows it
 	paused    bool // whether its collection is
+	// closing is until when it is held, if it is served.
+	closing int64
+}
+
+// heldBack reports whether none of its documents is to be run.
+func (g *generation) heldBack(now time.Time) bool {
+	return g.paused || g.served && held(g.closing, now)
 }
 
 // named returns what the statements with fromCollection look for: the collection, 0
@@ -39,7 +47,7 @@ func (t *transaction) generation(name string) (*generation, error) {
 	if row == nil {
 		return nil, err
 	}
-	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3]), paused: truth(row[4])}, nil
+	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3]), paused: truth(row[4]), closing: integer(row[6])}, nil
 }
 
 // announced is the key by which a document of the generation is announced.
@@ -53,7 +61,10 @@ func (g *generation) announced(k store.Key) store.Key {
 // found is a generation as a reader finds it.
 type found struct {
 	id     int64
-	paused bool
+	paused bool // whether none of its documents is to be run
+	// switched is the number of the last switch of the collection; 0 for a name with
+	// a version, which always means the same generation.
+	switched int64
 }
 
 // find returns the generation that a name means; id is 0 if there is none.
@@ -63,7 +74,14 @@ func find(c *conn, collection string) (found, error) {
 	if row == nil {
 		return found{}, err
 	}
-	return found{id: integer(row[0]), paused: truth(row[4])}, nil
+	f := found{id: integer(row[0]), paused: truth(row[4])}
+	if until := integer(row[6]); until != 0 && truth(row[3]) {
+		f.paused = f.paused || held(until, time.Now())
+	}
+	if version == 0 {
+		f.switched = integer(row[5])
+	}
+	return f, nil
 }
 
 // document returns the row of getDocument, nil if there is none.

@@ -55,13 +55,27 @@ func (p *plan) write(t *transaction, a *store.Append, d *store.AppendedDocument)
 }
 
 // move bumps the head of a document once for all entries, and marks the document
-// dirty if it was clean.
+// dirty where it was clean, in each generation that lives.
 func (p *plan) move(t *transaction, before int64) error {
 	fresh := int64(p.fresh)
-	if err := t.run.exec(moveHead, p.document, fresh, before+fresh); err != nil || p.dirty {
+	if err := t.run.exec(moveHead, p.document, fresh, before+fresh); err != nil {
 		return err
 	}
-	return t.run.exec(markDirty, p.in.served.id, p.document, before+1, t.now)
+	if !p.dirty {
+		if err := t.run.exec(markDirty, p.in.served.id, p.document, before+1, t.now); err != nil {
+			return err
+		}
+	}
+	for _, id := range p.in.beside() {
+		if id == 0 {
+			continue
+		}
+		// It may have no row there yet: Fill makes a dirty one.
+		if err := t.run.exec(markDirty, id, p.document, before+1, t.now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // make makes a document, and its collection if need be.
@@ -84,7 +98,18 @@ func (p *plan) make(t *transaction, k store.Key, before int64) (err error) {
 		return err
 	}
 	p.document = integer(row[0])
-	return t.run.exec(newProgress, p.in.served.id, p.document, before+1, t.now, p.in.epoch)
+	if err := t.run.exec(newProgress, p.in.served.id, p.document, before+1, t.now, p.in.epoch); err != nil {
+		return err
+	}
+	for _, id := range p.in.beside() {
+		if id == 0 {
+			continue
+		}
+		if err := t.run.exec(newProgressBeside, id, p.document, before+1, t.now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // place numbers the entries that are no duplicates, and completes the duplicates

@@ -60,14 +60,14 @@ func (w *leaseWork) do(t *transaction) error {
 // is taken once: then its epoch is not that of the row any more.
 func (w *leaseWork) answer(t *transaction, g *generation, k store.Key, a *store.Leased, epoch *int64) error {
 	a.Why = store.NotRunnable
-	if g == nil || g.paused {
+	now := time.Unix(0, t.now)
+	if g == nil || g.heldBack(now) {
 		return nil
 	}
 	row, err := t.run.one(getLease, g.id, g.space, k.ID)
 	if err != nil || row == nil || !truth(row[1]) || truth(row[2]) {
 		return err
 	}
-	now := time.Unix(0, t.now)
 	document, before, owner := integer(row[0]), integer(row[4]), row[5]
 	*a = store.Leasable(leaseOf(row[5:], now), store.WaitLeft(moment(row[3]), now), w.holder, w.over)
 	if a.Why != store.Taken {

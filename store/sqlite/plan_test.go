@@ -24,9 +24,13 @@ func TestPlans(t *testing.T) {
 			row := make([]driver.Value, 4)
 			index := map[statement]string{runnablePage: "INDEX refold_runnable", countDirty: "COVERING INDEX refold_runnable",
 				countParked: "COVERING INDEX refold_parked", parkedPage: "INDEX refold_parked",
-				changesPlain: "INDEX refold_changes (generation=? AND changed>?)", changesViews: "INDEX refold_changes (generation=? AND changed>?)",
+				changesPlain: "INDEX refold_changes (generation=? AND changed>? AND changed<?)", changesViews: "INDEX refold_changes (generation=? AND changed>? AND changed<?)",
 				logStart: "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid<?)", logPage: "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-				dropLog: "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)"}[st]
+				fillRows: "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", manyDirty: "COVERING INDEX refold_runnable (generation=? AND parked=?)",
+				firstBehind: "SEARCH n USING INDEX refold_runnable (generation=? AND parked=?)", sliceEnd: "SEARCH refold_progress USING",
+				nextDropping: "INDEX refold_dropping", dropDropping: "INDEX refold_dropping", dropViews: "SEARCH refold_views USING PRIMARY KEY (generation=? AND document=?)",
+				sweepViews: "PRIMARY KEY (generation=? AND document<?)",
+				dropLog:    "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)"}[st]
 			uses := index == ""
 			for rows.Next(row) == nil {
 				detail := row[3].(string)

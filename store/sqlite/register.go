@@ -32,18 +32,41 @@ func (w *registerWork) do(t *transaction) error {
 		_, err = t.makeCollection(w.name, int64(w.version))
 		return err
 	}
-	switch in.version {
-	case 0:
-		in.version = int64(w.version)
-		if err := t.run.exec(setGenerationVersion, in.served.id, in.version); err != nil {
+	version := int64(w.version)
+	if in.version == 0 {
+		in.version = version
+		if err := t.run.exec(setGenerationVersion, in.served.id, version); err != nil {
 			return err
 		}
-		return t.run.exec(setVersion, in.id, in.version)
-	case int64(w.version):
+		return t.run.exec(setVersion, in.id, version)
+	}
+	living, err := t.run.one(getState, w.name, version, "")
+	if err != nil {
+		return err
+	}
+	if living != nil {
 		t.touch = true // it may be visible and not synced
 		return nil
 	}
-	return &store.VersionError{Collection: w.name, Stored: int(in.version), Registered: w.version}
+	stored := in.version
+	if in.building != 0 {
+		row, err := t.run.one(getKept, in.building)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			stored = max(stored, integer(row[1]))
+		}
+	}
+	if version < stored {
+		return &store.VersionError{Collection: w.name, Stored: int(stored), Registered: w.version}
+	}
+	if in.building != 0 {
+		if err := t.retire(in, in.building); err != nil {
+			return err
+		}
+	}
+	return t.start(in, version)
 }
 
 // Collections implements [store.Registrar].

@@ -1,5 +1,7 @@
 package sqlite
 
+import "github.com/refold-go/refold/store"
+
 // schema has the migrations: element i leads from version i to version i+1. A
 // released one never changes.
 var schema = []string{schemaVersion1, schemaVersion2, schemaVersion3}
@@ -237,7 +239,13 @@ UPDATE refold_meta SET value = value << 32 WHERE key = 'dropped';
 `
 
 // The states of a generation. A state of 5 takes its name away.
-const stateServing = 2
+const (
+	stateBuilding = int64(store.Building)
+	stateServing  = int64(store.Serving)
+	stateKept     = int64(store.Kept)
+	stateAside    = int64(store.SetAside)
+	stateDropping = int64(store.Dropping)
+)
 
 // The marks of an operation. NULL is none.
 const (

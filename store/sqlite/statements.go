@@ -28,6 +28,8 @@ const (
 	setGenerationVersion
 	newGeneration
 	getGeneration
+	getState
+	getKept
 	allCollections
 	pause
 	getDocument
@@ -41,6 +43,7 @@ const (
 	insertMany
 	insertLog
 	markDirty
+	newProgressBeside
 	moveApplied
 	getLease
 	takeLease
@@ -74,6 +77,7 @@ const (
 	discard
 	putDiscard
 	setEpoch
+	setBack
 	discardsPage
 	resolveDocument
 	anyForgotten
@@ -84,6 +88,8 @@ const (
 	nextOperation
 	dropLog
 	dropOperations
+	dropFailures
+	dropViews
 	dropProgress
 	dropDiscards
 	dropDocument
@@ -91,7 +97,26 @@ const (
 	startDropping
 	getDropping
 	dropGenerations
+	dropDropping
 	dropCollection
+	lastDocument
+	startGeneration
+	setBuilding
+	fillRows
+	moveScan
+	manyDirty
+	firstBehind
+	setServing
+	setState
+	setSlots
+	setClosing
+	listGenerations
+	nextDropping
+	sliceEnd
+	sweepViews
+	sweepFailures
+	sweepProgress
+	dropGeneration
 	statementCount
 )
 
@@ -116,14 +141,15 @@ var statements = [statementCount]struct{ what, sql string }{
 	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
 
 	getCollection: {"reading a collection", `
-		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `) FROM refold_collections WHERE name = ?1`},
+		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `), building, kept, closing
+		FROM refold_collections WHERE name = ?1`},
 	newCollection:        {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
 	setVersion:           {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
 	setGenerationVersion: {"registering a collection", `UPDATE refold_generations SET version = ?2 WHERE id = ?1`},
 	newGeneration: {"making a collection", `
 		INSERT INTO refold_generations (id, collection, version, space, state, epoch) VALUES (?1, ?2, ?3, ?2, ?4, ?5)`},
 	getGeneration: {"reading a generation", `
-		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused` + fromCollection + ` WHERE c.name = +?1`},
+		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused, c.switched, c.closing` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
 		SELECT name, version, paused FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
@@ -146,6 +172,10 @@ var statements = [statementCount]struct{ what, sql string }{
 	markDirty: {"marking a document dirty", `
 		UPDATE refold_progress SET dirty = 1, since_position = ?3, since_time = ?4
 		WHERE generation = ?1 AND document = ?2 AND NOT dirty`},
+
+	newProgressBeside: {"making a document", `
+		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time, epoch)
+		SELECT id, ?2, 1, ?3, ?4, epoch FROM refold_generations WHERE id = +?1`},
 
 	moveApplied: {"moving applied", `
 		UPDATE refold_progress SET applied = ?5, dirty = ?6, since_position = ?7, since_time = ?8,
@@ -236,6 +266,10 @@ var statements = [statementCount]struct{ what, sql string }{
 	putDiscard: {"recording a discard", `INSERT INTO refold_discards (collection, name, seq, who, why, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
 	setEpoch: {"discarding an operation", `
 		UPDATE refold_progress SET epoch = ?3, owner = NULL, leased_at = 0, leased_until = 0 WHERE generation = ?1 AND document = ?2`},
+	setBack: {"discarding an operation", `
+		UPDATE refold_progress SET applied = 0, dirty = 1, since_position = ?4, since_time = ?5, failed = 0, attempts = 0, not_before = 0,
+			parked = 0, deleted = 0, changed = 0, news = 0, epoch = ?3, owner = NULL, leased_at = 0, leased_until = 0
+		WHERE generation = ?1 AND document = ?2`},
 	discardsPage: {"reading discards", `
 		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
 		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
@@ -253,15 +287,70 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropLog: {"erasing a document", `
 		DELETE FROM refold_log WHERE position IN (SELECT position FROM refold_operations WHERE document = ?1 AND seq <= +?2)`},
 	dropOperations:  {"erasing a document", `DELETE FROM refold_operations WHERE document = ?1 AND seq <= +?2`},
-	dropProgress:    {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
+	dropFailures:    {"erasing a document", `DELETE FROM refold_failures WHERE document = ?1` + inGenerations},
+	dropViews:       {"erasing a document", `DELETE FROM refold_views WHERE document = ?1` + inGenerations},
+	dropProgress:    {"erasing a document", `DELETE FROM refold_progress WHERE document = ?1` + inGenerations},
 	dropDiscards:    {"erasing a document", `DELETE FROM refold_discards WHERE collection = ?1 AND name = ?2`},
 	dropDocument:    {"erasing a document", `DELETE FROM refold_documents WHERE id = ?1`},
 	nextDocument:    {"dropping a collection", `SELECT id, name FROM refold_documents WHERE collection = +?1 ORDER BY name LIMIT 1`},
 	startDropping:   {"dropping a collection", `UPDATE refold_collections SET name = NULL WHERE id = ?1`},
-	getDropping:     {"dropping a collection", `SELECT id, serving FROM refold_collections WHERE name IS NULL LIMIT 1`},
+	getDropping:     {"dropping a collection", `SELECT id FROM refold_collections WHERE name IS NULL LIMIT 1`},
 	dropGenerations: {"dropping a collection", `DELETE FROM refold_generations WHERE collection = ?1 AND state < 5`},
-	dropCollection:  {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
+	dropDropping: {"dropping a collection", `
+		DELETE FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 AND collection = ?1`},
+	dropCollection: {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
+
+	getState: {"reading a generation", `
+		SELECT g.id, g.version, g.space, g.state, g.epoch, g.scanned, g.until, c.id` + fromCollection + ` WHERE c.name = +?1`},
+	getKept:      {"reading a generation", `SELECT id, version, space, state, epoch FROM refold_generations WHERE id = ?1`},
+	lastDocument: {"starting a generation", `SELECT coalesce(max(id), 0) FROM refold_documents`},
+	startGeneration: {"starting a generation", `
+		INSERT INTO refold_generations (id, collection, version, space, state, epoch, until, mark, started)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
+	setBuilding: {"starting a generation", `UPDATE refold_collections SET building = ?2 WHERE id = ?1`},
+	fillRows: {"making rows of a generation", `
+		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time, epoch)
+		SELECT ?1, d.id, 1, coalesce(o.position, d.last_position), coalesce(o.at, ?6), ?5
+		FROM refold_documents d NOT INDEXED LEFT JOIN refold_operations o ON o.document = d.id AND o.seq = 1
+		WHERE d.id > +?2 AND d.id <= +?3 AND d.collection = +?4
+		ON CONFLICT DO NOTHING`},
+	moveScan: {"making rows of a generation", `UPDATE refold_generations SET scanned = ?2, made = made + ?3 WHERE id = ?1`},
+	manyDirty: {"counting dirty documents", `
+		SELECT 1 FROM refold_progress INDEXED BY refold_runnable
+		WHERE generation = +?1 AND parked = 0 AND dirty = 1 LIMIT 1 OFFSET +?2`},
+	firstBehind: {"comparing generations", `
+		SELECT d.name FROM refold_progress n INDEXED BY refold_runnable
+		JOIN refold_progress o ON o.generation = +?2 AND o.document = n.document
+		JOIN refold_documents d ON d.id = n.document
+		WHERE n.generation = +?1 AND n.parked = +?3 AND n.dirty = 1 AND n.applied < o.applied LIMIT 1`},
+	setServing: {"switching generations", `
+		UPDATE refold_collections SET serving = ?2, version = ?3, epoch = ?4, switched = ?5, closing = 0 WHERE id = ?1`},
+	setState:   {"switching generations", `UPDATE refold_generations SET state = ?2, retire = ?3 WHERE id = ?1`},
+	setSlots:   {"switching generations", `UPDATE refold_collections SET building = ?2, kept = ?3 WHERE id = ?1`},
+	setClosing: {"holding a collection", `UPDATE refold_collections SET closing = ?2 WHERE id = ?1`},
+	listGenerations: {"reading the generations", `
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_generation_names
+			ON g.collection = c.id AND g.state < 5 AND g.source = 0 WHERE c.name = +?1
+		UNION ALL
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_dropping
+			ON g.id > 0 AND g.state = 5 AND g.collection = c.id AND g.source = 0 WHERE c.name = +?1`},
+	nextDropping: {"dropping a generation", `
+		SELECT id FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 ORDER BY id LIMIT 1`},
+	sliceEnd: {"dropping a generation", `
+		SELECT document FROM refold_progress WHERE generation = +?1 ORDER BY document LIMIT 1 OFFSET +?2`},
+	sweepViews:     {"dropping a generation", `DELETE FROM refold_views WHERE generation = ?1 AND document <= +?2`},
+	sweepFailures:  {"dropping a generation", `DELETE FROM refold_failures WHERE generation = ?1 AND document <= +?2`},
+	sweepProgress:  {"dropping a generation", `DELETE FROM refold_progress WHERE generation = ?1 AND document <= +?2`},
+	dropGeneration: {"dropping a generation", `DELETE FROM refold_generations WHERE id = ?1`},
 }
+
+// inGenerations restricts to the generations of a collection, the second parameter,
+// those that are being dropped among them.
+const inGenerations = ` AND generation IN (
+			SELECT id FROM refold_generations INDEXED BY refold_generation_names WHERE collection = ?2 AND state < 5
+			UNION ALL SELECT id FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 AND collection = ?2)`
 
 // selectForgotten returns a row if anything was forgotten.
 const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER BY hash LIMIT 1`
@@ -302,6 +391,6 @@ const (
 		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = d.id`
 	whereName    = ` WHERE c.name = +?1 AND d.name = +?4`
 	whereChanged = `
-		WHERE g.id = +?1 AND p.changed > +?2 AND p.changed > 0 ORDER BY p.changed LIMIT +?3`
+		WHERE g.id = +?1 AND p.changed > +?2 AND p.changed < +?4 AND p.changed > 0 ORDER BY p.changed LIMIT +?3`
 	whereAfter = ` WHERE c.name = +?1 AND d.name > +?4 ORDER BY d.name LIMIT +?5`
 )

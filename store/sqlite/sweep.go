@@ -2,6 +2,10 @@ package sqlite
 
 import "context"
 
+// sweepDocuments is how many rows of a generation that is being dropped go in one
+// transaction: their views may be large.
+const sweepDocuments = 256
+
 // sweep goes on with the erasing that an earlier process did not finish. It ends
 // when that is done, or when the store is closed: then whoever opens the file
 // next goes on.
@@ -10,6 +14,9 @@ func (s *Store) sweep() {
 	err := s.eraseAll(ctx, func() sliceWork { return new(eraseWork) })
 	if err == nil {
 		err = s.eraseAll(ctx, func() sliceWork { return new(dropSliceWork) })
+	}
+	if err == nil {
+		err = s.eraseAll(ctx, func() sliceWork { return new(sweepWork) })
 	}
 	if err == nil {
 		err = s.scrub(ctx)
@@ -27,5 +34,58 @@ func (s *Store) unfinished() (bool, error) {
 	if err == nil && row == nil {
 		row, err = s.writer.conn.one(getDropping)
 	}
+	if err == nil && row == nil {
+		row, err = s.writer.conn.one(nextDropping)
+	}
 	return row != nil, err
+}
+
+// Sweep implements [store.Generator]. With the last rows it gives the pages back that
+// have become free, like Drop.
+func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
+	w := new(sweepWork)
+	if err := s.submit(ctx, newRequest(w, false, sliceBytes)); err != nil {
+		return false, ended(ctx, err)
+	}
+	if w.did && !w.left {
+		err = s.shrink(ctx)
+	}
+	return w.left, err
+}
+
+// sweepWork removes some rows of the first generation that is being dropped.
+type sweepWork struct{ did, left bool }
+
+func (w *sweepWork) more() bool { return w.left }
+
+func (w *sweepWork) do(t *transaction) error {
+	w.did, w.left = false, false
+	row, err := t.run.one(nextDropping)
+	if err != nil || row == nil {
+		return err
+	}
+	w.did, w.left = true, true
+	generation := integer(row[0])
+	last, err := t.run.one(sliceEnd, generation, int64(sweepDocuments-1))
+	if err != nil {
+		return err
+	}
+	end, all := int64(1<<63-1), last == nil
+	if !all {
+		end = integer(last[0])
+	}
+	for _, st := range []statement{sweepViews, sweepFailures, sweepProgress} {
+		if err := t.run.exec(st, generation, end); err != nil {
+			return err
+		}
+	}
+	if !all {
+		return nil
+	}
+	if err := t.run.exec(dropGeneration, generation); err != nil {
+		return err
+	}
+	row, err = t.run.one(nextDropping)
+	w.left = row != nil
+	return err
 }

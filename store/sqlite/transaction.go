@@ -54,7 +54,13 @@ type collection struct {
 	id, version int64
 	epoch       int64 // of new documents
 	served      generation
+	// building and kept are the generations beside the one that is served, 0 if there
+	// is none. A kept one may be set aside.
+	building, kept int64
 }
+
+// beside returns the generations that live beside the one that is served.
+func (c *collection) beside() [2]int64 { return [2]int64{c.building, c.kept} }
 
 // collection returns the collection, nil if there is none.
 func (t *transaction) collection(name string) (*collection, error) {
@@ -74,7 +80,8 @@ func (t *transaction) collection(name string) (*collection, error) {
 	id := integer(row[0])
 	return t.remember(name, &collection{
 		id: id, version: integer(row[1]), epoch: integer(row[3]),
-		served: generation{id: integer(row[2]), space: id, served: true, paused: truth(row[4])},
+		served:   generation{id: integer(row[2]), space: id, served: true, paused: truth(row[4]), closing: integer(row[8])},
+		building: integer(row[6]), kept: integer(row[7]),
 	}), nil
 }
 
@@ -95,7 +102,7 @@ func (t *transaction) makeCollection(name string, version int64) (*collection, e
 	}
 	c.id = integer(row[0])
 	c.served.space = c.id
-	if err := t.run.exec(newGeneration, c.served.id, c.id, version, int64(stateServing), c.epoch); err != nil {
+	if err := t.run.exec(newGeneration, c.served.id, c.id, version, stateServing, c.epoch); err != nil {
 		return nil, err
 	}
 	return t.remember(name, c), nil

@@ -54,6 +54,14 @@ func contents(t rapid.TB, b store.Backend) []string {
 		for _, c := range collect(t, b.Changes(background, c.Name, store.Cursor{}, store.WithoutViews)) {
 			lines = append(lines, fmt.Sprintf("change of %s at %s: history %t", c.Document.Key, c.Cursor, c.History))
 		}
+		beside := besideOf(t, b, c.Name)
+		names = append(names, beside...)
+		for _, name := range beside {
+			lines = append(lines, "generation "+name)
+			for _, d := range collect(t, b.Scan(background, name, "", store.WithViews)) {
+				lines = append(lines, describe(d))
+			}
+		}
 		for _, d := range collect(t, b.Discards(background, c.Name)) {
 			lines = append(lines, fmt.Sprintf("discard of %s operation %d by %q because %q at %s",
 				d.Key, d.Seq, d.By, d.Why, d.At.UTC().Format(time.RFC3339Nano)))
@@ -63,6 +71,23 @@ func contents(t rapid.TB, b store.Backend) []string {
 		lines = append(lines, fmt.Sprintf("runnable %s since %d", r.Key, r.Since.Position))
 	}
 	return lines
+}
+
+// besideOf returns the names of the generations of a collection that live beside the
+// one that is served.
+func besideOf(t rapid.TB, b store.Backend, collection string) []string {
+	t.Helper()
+	all, err := b.Generations(background, collection)
+	if err != nil {
+		t.Fatalf("Generations: %v", err)
+	}
+	var names []string
+	for _, g := range all {
+		if g.State != store.Serving && g.State != store.Dropping {
+			names = append(names, store.CollectionName{Name: collection, Version: g.Version}.String())
+		}
+	}
+	return names
 }
 
 func describeOperation(k store.Key, op store.Operation) string {

@@ -280,3 +280,34 @@ func (h *handle) Changes(ctx context.Context, collection string, after store.Cur
 func (h *handle) LastChange(ctx context.Context) (store.Cursor, error) {
 	return with(h, func() (store.Cursor, error) { return h.shared.LastChange(ctx) })
 }
+
+func (h *handle) Generations(ctx context.Context, collection string) ([]store.Generation, error) {
+	return with(h, func() ([]store.Generation, error) { return h.shared.Generations(ctx, collection) })
+}
+
+func (h *handle) Fill(ctx context.Context, generation string) (bool, error) {
+	return with(h, func() (bool, error) { return h.shared.Fill(ctx, generation) })
+}
+
+func (h *handle) Switch(ctx context.Context, generation string, terms store.SwitchTerms) (store.Obstacle, error) {
+	return with(h, func() (store.Obstacle, error) { return h.shared.Switch(ctx, generation, terms) })
+}
+
+func (h *handle) Hold(ctx context.Context, collection string, d time.Duration) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Hold(ctx, collection, d) })
+	return err
+}
+
+func (h *handle) Rollback(ctx context.Context, collection string) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Rollback(ctx, collection) })
+	return err
+}
+
+func (h *handle) Retire(ctx context.Context, generation string) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Retire(ctx, generation) })
+	return err
+}
+
+func (h *handle) Sweep(ctx context.Context) (bool, error) {
+	return with(h, func() (bool, error) { return h.shared.Sweep(ctx) })
+}

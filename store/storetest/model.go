@@ -17,10 +17,13 @@ import (
 // each document what was committed last. Whatever can be computed from the log
 // is computed each time.
 type model struct {
-	log       []logged
+	log []logged
+	// committed has the documents of each generation, see in.
 	committed map[store.Key]committed
-	// collections has those that there are, and whether they are paused.
-	collections map[string]bool
+	// collections has those that there are.
+	collections map[string]*modelCollection
+	// generations counts those that were made.
+	generations int
 	forgotten   map[store.Key]bool
 	// discards are in order of document and seq.
 	discards []store.Discard
@@ -36,13 +39,14 @@ type logged struct {
 }
 
 type committed struct {
+	there   bool // whether the generation has the document
 	applied int64
 	view    []byte
 	deleted bool
 	failure store.Failure
 	failed  bool
-	// epochs has those that the document has had, also before it was removed; the
-	// last one is its own.
+	// epochs has those that the document has had in this generation, also before it
+	// was removed; the last one is its own.
 	epochs []int64
 	// changed is which change its last one was, and news the last one that was not
 	// history alone.
@@ -62,7 +66,7 @@ func (s *suite) model(t *testing.T) {
 		whole := false
 		defer func() { failed = failed || !whole }()
 		run := &modelRun{suite: s, outer: t, model: model{
-			committed: make(map[store.Key]committed), collections: make(map[string]bool), forgotten: make(map[store.Key]bool),
+			committed: make(map[store.Key]committed), collections: make(map[string]*modelCollection), forgotten: make(map[store.Key]bool),
 		}}
 		run.b = s.open(t)
 		defer func() {
@@ -84,6 +88,8 @@ func (s *suite) model(t *testing.T) {
 			"feed":       run.feed,
 			"lease":      run.lease,
 			"give back":  run.giveBack,
+			"register":   run.register,
+			"generate":   run.generate,
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = run.reopen
@@ -94,9 +100,10 @@ func (s *suite) model(t *testing.T) {
 	})
 }
 
-// of returns the positions of a document's operations, in order of seq.
+// of returns the positions of a document's operations, in order of seq, by any name.
 func (m *model) of(k store.Key) []store.Position {
 	var positions []store.Position
+	k = bare(k)
 	for i, l := range m.log {
 		if l.key == k {
 			positions = append(positions, store.Position(i+1))
@@ -124,14 +131,12 @@ func (m *model) keys() []store.Key {
 // append returns where the entries go, or the errors that the call may return.
 func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []error) {
 	next := model{log: slices.Clone(m.log)}
-	made := make(map[string]bool)
 	var documents []store.AppendedDocument
 	var refusals []error
 	for _, a := range appends {
 		if m.forgotten[a.Key] {
 			refusals = append(refusals, store.ErrForgotten)
 		}
-		made[a.Key.Collection] = true
 		before := next.head(a.Key)
 		var placed []store.Placed
 		for _, e := range a.Entries {
@@ -151,16 +156,18 @@ func (m *model) append(appends []store.Append) ([]store.AppendedDocument, []erro
 			refusals = append(refusals, store.ErrConflict)
 		}
 		documents = append(documents, store.AppendedDocument{
-			Head: next.head(a.Key), Parked: m.committed[a.Key].failure.Park, Operations: placed,
+			Head: next.head(a.Key), Parked: m.row(a.Key).failure.Park, Operations: placed,
 		})
 	}
 	if len(refusals) == 0 {
-		m.log = next.log
-		for name := range made {
-			if _, ok := m.collections[name]; !ok {
-				m.collections[name] = false
+		for _, a := range appends {
+			if c := m.collection(a.Key.Collection); m.head(a.Key) == 0 {
+				for _, g := range c.living() {
+					m.make(g, a.Key.ID)
+				}
 			}
 		}
+		m.log = next.log
 	}
 	return documents, refusals
 }
@@ -185,7 +192,7 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 	}
 	var outcomes []store.Outcome
 	for _, c := range commits {
-		d := m.committed[c.Key]
+		d := m.row(c.Key)
 		if m.stale(c) {
 			outcomes = append(outcomes, store.Stale)
 			continue
@@ -208,7 +215,7 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 			d.failure = *c.Failure
 		}
 		d.lease = d.lease.settled(&c, d.applied < m.head(c.Key) && !d.failure.Park)
-		m.committed[c.Key] = d
+		m.committed[m.in(c.Key)] = d
 		if d.applied == m.head(c.Key) {
 			outcomes = append(outcomes, store.Done)
 		} else {
@@ -220,8 +227,8 @@ func (m *model) commit(commits []store.Commit) ([]store.Outcome, error) {
 
 // stale reports whether the guard of a commit does not hold.
 func (m *model) stale(c store.Commit) bool {
-	d := m.committed[c.Key]
-	return m.head(c.Key) == 0 || d.failure.Park || d.applied != c.Loaded || c.Epoch != d.epochs[len(d.epochs)-1]
+	d := m.row(c.Key)
+	return !d.there || d.failure.Park || d.applied != c.Loaded || c.Epoch != d.epochs[len(d.epochs)-1]
 }
 
 // anyOf reports whether err is one of the errors.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -10,10 +11,22 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
-// placedCursor is a cursor and after which change of the model it is.
+// placedCursor is a cursor and after which change of the model it is. With a minor
+// number it is on the way to that change, a switch.
 type placedCursor struct {
 	store.Cursor
-	change, complete int
+	change, minor, complete int
+}
+
+// compare compares the places.
+func (c placedCursor) compare(d placedCursor) int {
+	last := func(minor int) int {
+		if minor == 0 {
+			return math.MaxInt
+		}
+		return minor
+	}
+	return cmp.Or(cmp.Compare(c.change, d.change), cmp.Compare(last(c.minor), last(d.minor)))
 }
 
 // isHistory reports whether all operations of a document after one seq and up to
@@ -54,7 +67,7 @@ func (m *modelRun) readLog(r *rapid.T) {
 
 // feed compares the changes after a cursor that was returned before.
 func (m *modelRun) feed(r *rapid.T) {
-	name := rapid.SampledFrom([]string{"notes", "tasks"}).Draw(r, "collection")
+	name := rapid.SampledFrom(slices.Concat(m.names("notes"), m.names("tasks"))).Draw(r, "collection")
 	m.compareChanges(r, name, rapid.SampledFrom(append([]placedCursor{{}}, m.cursors...)).Draw(r, "after"))
 	last, err := m.b.LastChange(background)
 	if err != nil {
@@ -66,22 +79,43 @@ func (m *modelRun) feed(r *rapid.T) {
 		}
 	}
 	// More than one may stand for the same place, see [store.Feed.LastChange].
-	m.learnCursor(r, placedCursor{last, m.changes, m.changes})
+	m.learnCursor(r, placedCursor{last, m.changes, 0, m.changes})
 }
 
 // compareChanges compares the changes of a collection after a cursor.
 func (m *modelRun) compareChanges(r *rapid.T, name string, after placedCursor) {
-	var keys []store.Key
-	for _, k := range modelKeys {
-		if k.Collection == name && m.committed[k].changed > after.change {
-			keys = append(keys, k)
-		}
+	from, begin := after, after.complete
+	if c := m.collections[name]; c != nil && after.change < c.switched {
+		from.change, from.minor, begin = c.switched, 0, 0
+	} else if from.minor == 0 {
+		from.minor = -1 // it is on no way
+	} else {
+		begin = 0
 	}
-	slices.SortFunc(keys, func(a, b store.Key) int { return cmp.Compare(m.committed[a].changed, m.committed[b].changed) })
+	var places []placedCursor
+	keys := make(map[placedCursor]store.Key)
+	for _, k := range modelKeys {
+		if bare(store.Key{Collection: name}).Collection != k.Collection {
+			continue
+		}
+		k.Collection = name
+		place := placedCursor{change: m.row(k).changed}
+		switch {
+		case place.change > from.change:
+		case from.minor >= 0 && place.change > from.minor && place.change < from.change:
+			place = placedCursor{change: from.change, minor: place.change}
+		default:
+			continue
+		}
+		keys[place] = k
+		places = append(places, place)
+	}
+	slices.SortFunc(places, placedCursor.compare)
 	var want, got []string
-	for _, k := range keys {
-		c := m.committed[k]
-		want = append(want, fmt.Sprintf("%s applied %d view %q deleted %t history %t", k, c.applied, c.view, c.deleted, c.news <= after.complete))
+	for _, place := range places {
+		k := keys[place]
+		c := m.row(k)
+		want = append(want, fmt.Sprintf("%s applied %d view %q deleted %t history %t", k, c.applied, c.view, c.deleted, c.news <= begin))
 	}
 	all := collect(r, m.b.Changes(background, name, after.Cursor, store.WithViews))
 	for _, c := range all {
@@ -92,11 +126,11 @@ func (m *modelRun) compareChanges(r *rapid.T, name string, after placedCursor) {
 		r.Fatalf("after %q, change %d of the model, changed\n%q, want\n%q", after.Cursor, after.change, got, want)
 	}
 	for i, c := range all {
-		changed, complete := m.committed[keys[i]].changed, after.complete
-		if i == len(all)-1 { // they are fewer than a page has
-			complete = changed
+		places[i].Cursor, places[i].complete = c.Cursor, begin
+		if i == len(all)-1 && places[i].minor == 0 { // they are fewer than a page has
+			places[i].complete = places[i].change
 		}
-		m.learnCursor(r, placedCursor{c.Cursor, changed, complete})
+		m.learnCursor(r, places[i])
 	}
 }
 
@@ -104,7 +138,7 @@ func (m *modelRun) compareChanges(r *rapid.T, name string, after placedCursor) {
 // the order of the changes.
 func (m *modelRun) learnCursor(r *rapid.T, now placedCursor) {
 	for _, c := range m.cursors {
-		if c.change < now.change && !c.Before(now.Cursor) || c.change > now.change && !now.Before(c.Cursor) {
+		if order := c.compare(now); order < 0 && !c.Before(now.Cursor) || order > 0 && !now.Before(c.Cursor) {
 			r.Fatalf("change %d has the cursor %s, change %d has %s", now.change, now.Cursor, c.change, c.Cursor)
 		}
 	}

@@ -18,7 +18,7 @@ type leasedTo struct {
 var someHolder = rapid.SampledFrom([]string{"h", "h", "i", "j"})
 
 func (m *modelRun) lease(r *rapid.T) {
-	keys := someKeys.Draw(r, "keys")
+	keys := m.called(r, someKeys.Draw(r, "keys"))
 	holder, over, short := someHolder.Draw(r, "holder"), rapid.Bool().Draw(r, "over"), rapid.Bool().Draw(r, "short")
 	terms := longTerms
 	if short {
@@ -30,10 +30,10 @@ func (m *modelRun) lease(r *rapid.T) {
 		r.Fatalf("Lease of %v returned %+v, %v", keys, got, err)
 	}
 	for i, k := range keys {
-		c := m.committed[k]
+		c := m.row(k)
 		var want []store.NotLeased
 		switch l := c.lease; {
-		case m.head(k) == c.applied || c.failure.Park || m.collections[k.Collection]:
+		case !c.there || m.head(k) == c.applied || c.failure.Park || m.collections[bare(k).Collection].paused:
 			want = []store.NotLeased{store.NotRunnable}
 		case l.holder == "" || l.holder == holder:
 			want = []store.NotLeased{store.Taken}
@@ -55,7 +55,7 @@ func (m *modelRun) lease(r *rapid.T) {
 		}
 		c.lease = leasedTo{holder: holder, epoch: got[i].Epoch, short: short}
 		c.epochs = append(c.epochs, got[i].Epoch)
-		m.committed[k] = c
+		m.committed[m.in(k)] = c
 	}
 }
 
@@ -64,8 +64,8 @@ func (m *modelRun) giveBack(r *rapid.T) {
 	holder, lengthens := someHolder.Draw(r, "holder"), rapid.Bool().Draw(r, "lengthens")
 	var held []store.Held
 	var want []bool
-	for _, k := range someKeys.Draw(r, "keys") {
-		c := m.committed[k]
+	for _, k := range m.called(r, someKeys.Draw(r, "keys")) {
+		c := m.row(k)
 		h := store.Held{Key: k, Epoch: c.lease.epoch}
 		if len(c.epochs) > 0 && rapid.IntRange(0, 2).Draw(r, "old") == 0 {
 			h.Epoch = rapid.SampledFrom(c.epochs).Draw(r, "epoch")
@@ -77,7 +77,7 @@ func (m *modelRun) giveBack(r *rapid.T) {
 		} else if has {
 			c.lease = leasedTo{}
 		}
-		m.committed[k] = c
+		m.committed[m.in(k)] = c
 	}
 	var had []bool
 	var err error

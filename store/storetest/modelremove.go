@@ -13,9 +13,9 @@ import (
 
 // resumed makes a document runnable.
 func (m *model) resumed(k store.Key) {
-	d := m.committed[k]
+	d := m.row(k)
 	d.failure, d.failed = store.Failure{}, false
-	m.committed[k] = d
+	m.committed[m.in(k)] = d
 }
 
 // discard returns the error that a discard must have, if any.
@@ -25,18 +25,25 @@ func (m *model) discard(d store.Discard) error {
 		return store.ErrNotFound
 	}
 	op := &m.log[positions[d.Seq-1]-1]
-	switch c := m.committed[d.Key]; {
+	switch c := m.row(d.Key); {
 	case op.discarded:
 		return nil
 	case d.Seq <= c.applied:
 		return store.ErrInvalid
-	case c.failure.Park && c.failure.Seq == d.Seq:
-		m.resumed(d.Key)
+	}
+	for _, name := range m.names(d.Key.Collection) {
+		k := store.Key{Collection: name, ID: d.Key.ID}
+		c := m.row(k)
+		c.lease = leasedTo{}
+		m.committed[m.in(k)] = c
+		switch {
+		case c.applied >= d.Seq:
+			m.committed[m.in(k)] = committed{there: true, epochs: c.epochs}
+		case c.failure.Park && c.failure.Seq == d.Seq:
+			m.resumed(k)
+		}
 	}
 	op.discarded = true
-	c := m.committed[d.Key]
-	c.lease = leasedTo{}
-	m.committed[d.Key] = c
 	m.discards = append(m.discards, d)
 	slices.SortFunc(m.discards, func(a, b store.Discard) int {
 		return cmp.Or(cmp.Compare(a.Key.Collection, b.Key.Collection), cmp.Compare(a.Key.ID, b.Key.ID), cmp.Compare(a.Seq, b.Seq))
@@ -51,7 +58,11 @@ func (m *model) remove(k store.Key) {
 			m.log[i] = logged{}
 		}
 	}
-	m.committed[k] = committed{epochs: m.committed[k].epochs}
+	if c := m.collections[k.Collection]; c != nil {
+		for _, g := range c.living() {
+			m.committed[g.key(k.ID)] = committed{epochs: m.committed[g.key(k.ID)].epochs}
+		}
+	}
 	m.discards = slices.DeleteFunc(m.discards, func(d store.Discard) bool { return d.Key == k })
 }
 
@@ -72,8 +83,8 @@ func (m *modelRun) pause(r *rapid.T) {
 	name := rapid.SampledFrom([]string{"notes", "tasks"}).Draw(r, "collection")
 	paused := rapid.Bool().Draw(r, "paused")
 	var want error
-	if _, ok := m.collections[name]; ok {
-		m.collections[name] = paused
+	if c := m.collections[name]; c != nil {
+		c.paused = paused
 	} else {
 		want = store.ErrNotFound
 	}
@@ -114,13 +125,13 @@ func (m *modelRun) learnEpochs(r *rapid.T, keys []store.Key) {
 		r.Fatalf("Load: %v", err)
 	}
 	for _, d := range documents {
-		c := m.committed[d.Key]
+		c := m.row(d.Key)
 		if len(c.epochs) == 0 || c.epochs[len(c.epochs)-1] != d.Epoch {
 			if d.Head > 0 && len(c.epochs) > 0 && d.Epoch < slices.Max(c.epochs) {
 				r.Fatalf("%s had the epochs %v and now %d", d.Key, c.epochs, d.Epoch)
 			}
 			c.epochs = append(c.epochs, d.Epoch)
-			m.committed[d.Key] = c
+			m.committed[m.in(d.Key)] = c
 		}
 	}
 }
@@ -132,9 +143,11 @@ func (m *modelRun) compareRemoved(r *rapid.T) {
 		for _, d := range collect(r, m.b.Discards(background, name)) {
 			got = append(got, fmt.Sprint(d.Key, d.Seq, d.By, d.Why))
 		}
-		if paused, ok := m.collections[name]; ok {
-			want = append(want, fmt.Sprint(name, paused))
+		if c := m.collections[name]; c != nil {
+			want = append(want, fmt.Sprint(name, c.served.version, c.paused))
 		}
+		gotGenerations, wantGenerations := m.describeGenerations(r, name)
+		got, want = append(got, gotGenerations...), append(want, wantGenerations...)
 	}
 	for _, d := range m.discards {
 		want = append(want, fmt.Sprint(d.Key, d.Seq, d.By, d.Why))
@@ -144,7 +157,7 @@ func (m *modelRun) compareRemoved(r *rapid.T) {
 		r.Fatalf("Collections: %v", err)
 	}
 	for _, c := range collections {
-		got = append(got, fmt.Sprint(c.Name, c.Paused))
+		got = append(got, fmt.Sprint(c.Name, c.Version, c.Paused))
 	}
 	for _, k := range modelKeys {
 		yes, err := m.b.Forgotten(background, k)

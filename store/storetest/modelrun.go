@@ -75,10 +75,13 @@ func (m *modelRun) append(r *rapid.T) {
 
 func (m *modelRun) commit(r *rapid.T) {
 	var commits []store.Commit
-	keys := someKeys.Draw(r, "keys")
+	keys := m.called(r, someKeys.Draw(r, "keys"))
 	m.learnEpochs(r, keys)
 	for _, k := range keys {
-		head, applied, epochs := m.head(k), m.committed[k].applied, m.committed[k].epochs
+		head, applied, epochs := m.head(k), m.row(k).applied, m.row(k).epochs
+		if len(epochs) == 0 { // there is nothing of it
+			epochs = []int64{0}
+		}
 		c := store.Commit{Key: k, Loaded: applied, Epoch: epochs[len(epochs)-1]}
 		if rapid.IntRange(0, 4).Draw(r, "before") == 0 {
 			c.Epoch = rapid.SampledFrom(epochs).Draw(r, "epoch")
@@ -112,10 +115,10 @@ func (m *modelRun) commit(r *rapid.T) {
 }
 
 func (m *modelRun) resume(r *rapid.T) {
-	keys := someKeys.Draw(r, "keys")
+	keys := m.called(r, someKeys.Draw(r, "keys"))
 	want := 0
 	for _, k := range keys {
-		if m.committed[k].failure.Park {
+		if m.row(k).failure.Park {
 			want++
 			m.resumed(k)
 		}
@@ -204,29 +207,39 @@ func (m *modelRun) reopen(r *rapid.T) {
 func (m *modelRun) compare(r *rapid.T) {
 	var got, want, runnable, parked []string
 	var waiting []store.Runnable
-	for _, k := range m.keys() {
-		positions, c := m.of(k), m.committed[k]
-		d := store.Document{
-			Key: k, Head: int64(len(positions)), Last: positions[len(positions)-1], Applied: c.applied, View: c.view, Deleted: c.deleted,
-			Lease: store.Lease{Holder: c.lease.holder},
-		}
-		if d.Dirty() {
-			d.Since.Position = positions[c.applied]
-		}
-		if c.failed {
-			d.Failure = &c.failure
-		}
-		want = append(want, describeModel(d))
-		if d.Parked() {
-			parked = append(parked, k.String())
-		} else if d.Dirty() && !m.collections[k.Collection] {
-			waiting = append(waiting, store.Runnable{Key: k, Since: d.Since})
+	names := slices.Concat(m.names("notes"), m.names("tasks"))
+	for _, name := range names {
+		for _, k := range m.keys() {
+			if bare(store.Key{Collection: name}).Collection != k.Collection {
+				continue
+			}
+			named := store.Key{Collection: name, ID: k.ID}
+			positions, c := m.of(k), m.row(named)
+			if !c.there {
+				continue
+			}
+			d := store.Document{
+				Key: named, Version: m.generation(name).version, Head: int64(len(positions)), Last: positions[len(positions)-1],
+				Applied: c.applied, View: c.view, Deleted: c.deleted, Lease: store.Lease{Holder: c.lease.holder},
+			}
+			if d.Dirty() {
+				d.Since.Position = positions[c.applied]
+			}
+			if c.failed {
+				d.Failure = &c.failure
+			}
+			want = append(want, describeModel(d))
+			if d.Parked() {
+				parked = append(parked, named.String())
+			} else if d.Dirty() && !m.collections[k.Collection].paused {
+				waiting = append(waiting, store.Runnable{Key: named, Since: d.Since})
+			}
 		}
 	}
 	runnable = inOrder(waiting)
 
 	var gotRunnable, gotParked []string
-	for _, name := range []string{"notes", "tasks"} {
+	for _, name := range names {
 		for _, d := range collect(r, m.b.Scan(background, name, "", store.WithViews)) {
 			got = append(got, describeModel(d))
 		}
@@ -234,7 +247,7 @@ func (m *modelRun) compare(r *rapid.T) {
 			gotParked = append(gotParked, d.Key.String())
 		}
 	}
-	waiting = collect(r, m.b.Runnable(background, []string{"tasks", "notes"}))
+	waiting = collect(r, m.b.Runnable(background, names))
 	if !slices.IsSortedFunc(waiting, bySince) {
 		r.Fatalf("runnable are %v, which is not in order of since", waiting)
 	}
@@ -246,7 +259,7 @@ func (m *modelRun) compare(r *rapid.T) {
 		r.Fatalf("runnable are %q and parked %q, want %q and %q", gotRunnable, gotParked, runnable, parked)
 	}
 	m.compareRemoved(r)
-	for _, name := range []string{"notes", "tasks"} {
+	for _, name := range names {
 		m.compareChanges(r, name, placedCursor{})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/refold-go/refold/store"
 )
@@ -38,14 +37,14 @@ var registrarChecks = []check{
 		f.append(key("a"), "1")
 		mustHaveCollections(f, store.Collection{Name: "notes", Version: 5})
 	}},
-	{"another version is refused and changes nothing", func(f *fixture) {
-		mustRegister(f, "notes", 2)
+	{"a lower version is refused and changes nothing", func(f *fixture) {
+		mustRegister(f, "notes", 3)
 		f.append(key("a"), "1")
-		for _, version := range []int{1, 3} {
+		for _, version := range []int{1, 2} {
 			err := f.unchangedBy(store.ErrVersion, func() error { return f.b.Register(background, "notes", version) })
 			got, ok := errors.AsType[*store.VersionError](err)
-			if !ok || *got != (store.VersionError{Collection: "notes", Stored: 2, Registered: version}) {
-				f.Errorf("error is %#v, want notes stored at 2 and registered at %d", err, version)
+			if !ok || *got != (store.VersionError{Collection: "notes", Stored: 3, Registered: version}) {
+				f.Errorf("error is %#v, want notes stored at 3 and registered at %d", err, version)
 			}
 		}
 	}},
@@ -68,22 +67,21 @@ var registrarChecks = []check{
 		group.Wait()
 		mustHaveCollections(f, store.Collection{Name: "c0", Version: 4}, store.Collection{Name: "c1", Version: 4}, store.Collection{Name: "c2", Version: 4})
 	}},
-	{"one of many versions is registered", func(f *fixture) {
-		var registered atomic.Int64
+	{"of many versions one is served and the highest is built", func(f *fixture) {
+		const n = 8
 		var group sync.WaitGroup
-		for n := range 8 {
+		for i := range n {
 			group.Go(func() {
-				err := f.b.Register(background, "notes", n+1)
-				if err == nil {
-					registered.Add(1)
-				} else if !errors.Is(err, store.ErrVersion) {
+				if err := f.b.Register(background, "notes", i+1); err != nil && !errors.Is(err, store.ErrVersion) {
 					f.Errorf("Register: %v", err)
 				}
 			})
 		}
 		group.Wait()
-		if n := registered.Load(); n != 1 {
-			f.Errorf("%d versions were registered", n)
+		got := f.states("notes")
+		if served := f.servedVersion("notes"); served == n && fmt.Sprint(got) != fmt.Sprintf("[%d serving]", n) ||
+			served < n && fmt.Sprint(got) != fmt.Sprintf("[%d serving %d building]", served, n) {
+			f.Errorf("the generations are %v", got)
 		}
 	}},
 	{"names and versions have limits", func(f *fixture) {

@@ -81,6 +81,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"pauser", pauserChecks},
 		{"censor", censorChecks},
 		{"eraser", eraserChecks},
+		{"generator", slices.Concat(generatorChecks, besideChecks, generationLeaseChecks, switchChecks, switchFeedChecks)},
 		{"ownership", ownershipChecks},
 		{"errors", errorChecks},
 		{"life", lifeChecks},

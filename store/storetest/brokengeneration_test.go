@@ -1,0 +1,48 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
+)
+
+// alwaysForce switches over parked documents that are behind.
+type alwaysForce struct{ *memory.Store }
+
+func (s alwaysForce) Switch(ctx context.Context, generation string, terms store.SwitchTerms) (store.Obstacle, error) {
+	terms.Force = true
+	return s.Store.Switch(ctx, generation, terms)
+}
+
+// noHold holds nothing.
+type noHold struct{ *memory.Store }
+
+func (s noHold) Hold(ctx context.Context, collection string, _ time.Duration) error {
+	return s.Store.Hold(ctx, collection, 0)
+}
+
+// keepsAll retires nothing.
+type keepsAll struct{ *memory.Store }
+
+func (keepsAll) Retire(context.Context, string) error { return nil }
+
+// lateFill stops before the last rows.
+type lateFill struct{ *memory.Store }
+
+func (s lateFill) Fill(ctx context.Context, generation string) (bool, error) {
+	more, err := s.Store.Fill(ctx, generation)
+	return more && err != nil, err
+}
+
+// keepsNothing retires what a switch keeps.
+type keepsNothing struct{ *memory.Store }
+
+func (s keepsNothing) Switch(ctx context.Context, generation string, terms store.SwitchTerms) (store.Obstacle, error) {
+	o, err := s.Store.Switch(ctx, generation, terms)
+	if err == nil && o.Why == store.Unhindered {
+		_ = s.Store.Retire(ctx, "notes@1")
+	}
+	return o, err
+}
