@@ -106,11 +106,14 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			g.add(one)
 		}
 	}
-	var clean []*generation
-	for _, g := range c.living() {
-		// One that is being built may not have it yet: Fill makes it, dirty.
+	// One that is being built may not have it yet: Fill makes it, dirty.
+	var clean [generationsMost]*generation
+	for i, g := range c.generations() {
+		if g == nil {
+			continue
+		}
 		if d := g.documents[a.Key.ID]; d != nil && !d.dirty() {
-			clean = append(clean, g)
+			clean[i] = g
 		}
 	}
 	d := c.documents[a.Key.ID]
@@ -136,6 +139,9 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 		}
 	}
 	for _, g := range clean {
+		if g == nil {
+			continue
+		}
 		if d := g.documents[a.Key.ID]; !d.parked() {
 			g.enterLocked(d)
 		}

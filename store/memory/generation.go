@@ -10,10 +10,19 @@ func newGeneration(version int, state store.GenerationState, epoch int64) *gener
 	return &generation{version: version, state: state, epoch: epoch, documents: make(map[string]*document)}
 }
 
+// generationsMost is how many generations of a collection live at the most.
+const generationsMost = 3
+
+// generations returns those that live, that which is served first, and nil for one that
+// there is none of. An append asks for them, which makes no slice for that.
+func (c *collection) generations() [generationsMost]*generation {
+	return [generationsMost]*generation{c.generation, c.building, c.kept}
+}
+
 // living returns all generations, that which is served first.
 func (c *collection) living() []*generation {
-	all := []*generation{c.generation}
-	for _, g := range []*generation{c.building, c.kept} {
+	var all []*generation
+	for _, g := range c.generations() {
 		if g != nil {
 			all = append(all, g)
 		}
