@@ -88,9 +88,9 @@ func TestF10_LateOperationIsFoldedInEveryState(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, mended := newHold(), false
+				h, mended := newHold(), new(atomic.Bool)
 				s := specOf(func(s text, op operation) (text, error) {
-					if mended {
+					if mended.Load() {
 						return plain(s, op)
 					}
 					return h.fold(s, op)
@@ -131,7 +131,7 @@ func TestF10_LateOperationIsFoldedInEveryState(t *testing.T) {
 				if doc := r.load("a"); doc.Applied < before.Applied {
 					t.Errorf("applied went from %d to %d", before.Applied, doc.Applied)
 				}
-				mended = true
+				mended.Store(true)
 				close(h.goOn)
 				r.texts.Resume(t.Context(), "a")
 				r.texts.Unpause(t.Context())

@@ -213,18 +213,6 @@ func (m *Materializer) follow(ctx context.Context) error {
 	}
 }
 
-// breathe waits between two readings if others write all the time, as long as there is
-// enough to do: reading a row that is queued already takes some microseconds.
-func (m *Materializer) breathe(ctx context.Context) {
-	timer := time.NewTimer(min(time.Duration(m.table.Counts().Queued)*20*time.Microsecond, lookLate))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-	yield.At(ctx, "waited to read")
-}
-
 // stuck names the folds that have not returned, or, should they have returned by
 // now, the documents whose runs were given up.
 func (e *engine) stuck(abandoned []dispatcher.Ticket) error {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
 )
 
@@ -68,4 +69,16 @@ func (m *Materializer) join(ctx context.Context) (store.Claim, error) {
 // terms are those of the leases.
 func (c *Config) terms() store.LeaseTerms {
 	return store.LeaseTerms{For: c.Lease, Most: min(mostLeases*c.Lease, store.MaxLease)}
+}
+
+// breathe waits between two readings if others write all the time, as long as there is
+// enough to do: reading a row that is queued already takes some microseconds.
+func (m *Materializer) breathe(ctx context.Context) {
+	timer := time.NewTimer(min(time.Duration(m.table.Counts().Queued)*20*time.Microsecond, lookLate))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	yield.At(ctx, "waited to read")
 }

@@ -14,10 +14,10 @@ import (
 
 // BenchmarkLease is what sharing a store costs a run, with nobody there to share it
 // with, by rounds of both in turn. backlog: 20,000 documents of one operation are
-// folded, so that hands are full. one: 500 times one more operation on a document, from
+// folded, so that hands are full. one: 100 times one more operation on a document, from
 // the append to the view.
 func BenchmarkLease(b *testing.B) {
-	const documents, times = 20_000, 500
+	const documents, times = 20_000, 100
 	compare := func(b *testing.B, n int, round func(b *testing.B, shared bool) time.Duration) {
 		var alone, shared []float64
 		for range b.N {

@@ -123,13 +123,13 @@ var mutants = []mutant{
 	{"no reading after an append in doubt", []edit{
 		{"materializer/append.go", "\t\t\tm.table.Reread() // they may be there, and nobody will announce them\n", ""},
 		{"materializer/append.go", "\tif errors.Is(err, store.ErrInDoubt) {\n\t\tm.table.Reread()\n", "\tif errors.Is(err, store.ErrInDoubt) {\n"},
-		{"materializer/run.go", "\t\tm.table.Reread()\n\t}\n}\n", "\t}\n}\n"},
+		{"materializer/run.go", "\t\tm.table.Reread()\n\t\tif m.cfg.Shared {\n", "\t\tif m.cfg.Shared {\n"},
 	}},
 	{"suspects that are resumed unheard are not looked for", []edit{
 		{"materializer/run.go", "\t\t\t\te.suspects.look()\n", ""},
 	}},
 	{"a reader signals a document that waits", []edit{
-		{"materializer/read.go", "doc.Failure != nil && doc.Failure.Delay > 0:", "false:"},
+		{"materializer/read.go", "case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing", "case m.sharing"},
 	}},
 	{"drained beside a document that is resumed", []edit{
 		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},

@@ -73,7 +73,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"feed", slices.Concat(feedChecks, followChecks)},
 		{"history", historyChecks},
 		{"claimer", claimerChecks},
-		{"leaser", leaserChecks},
+		{"leaser", slices.Concat(leaserChecks, leaserCommitChecks, sharerChecks)},
 		{"deleted", deletedChecks},
 		{"announcer", announcerChecks},
 		{"parking", parkingChecks},
