@@ -100,10 +100,13 @@ func printTable(w io.Writer, results []*result) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %d | %.0f |\n", r.layer, strings.Join(what, ", "), r.failures, r.took.Seconds())
 	}
+	var skips []string
 	for _, r := range results {
 		for _, test := range slices.Sorted(maps.Keys(r.skipped)) {
-			fmt.Fprintf(w, "\n%s skipped %s: %s", r.layer, test, r.skipped[test])
+			skips = append(skips, fmt.Sprintf("%s skipped %s: %s\n", r.layer, test, r.skipped[test]))
 		}
 	}
-	fmt.Fprintln(w)
+	if len(skips) > 0 {
+		fmt.Fprint(w, "\n", strings.Join(skips, ""))
+	}
 }
