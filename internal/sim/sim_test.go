@@ -150,15 +150,19 @@ func TestSeeds(t *testing.T) {
 	var b strings.Builder
 	for _, c := range rare.each() {
 		fmt.Fprintf(&b, "\n%9d  %s", c.n, c.name)
-		if c.n == 0 {
+		if c.n == 0 && (first == 1 || n >= anySeeds) {
 			t.Errorf("never happened: %s", c.name)
 		}
 	}
 	t.Log(b.String())
 }
 
-// defaultSeeds are enough for everything rare to happen.
-const defaultSeeds = 400
+// defaultSeeds, from the first one, are enough for everything rare to happen. If it
+// begins elsewhere it takes more: the rarest thing happens once in 200 seeds.
+const (
+	defaultSeeds = 400
+	anySeeds     = 5000
+)
 
 // seeds runs so many worlds, and returns what happened in them and the hash of all
 // their traces.
