@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -42,7 +43,13 @@ type keepsNothing struct{ *memory.Store }
 func (s keepsNothing) Switch(ctx context.Context, generation string, terms store.SwitchTerms) (store.Obstacle, error) {
 	o, err := s.Store.Switch(ctx, generation, terms)
 	if err == nil && o.Why == store.Unhindered {
-		_ = s.Store.Retire(ctx, "notes@1")
+		collection, _, _ := strings.Cut(generation, "@")
+		all, _ := s.Generations(ctx, collection)
+		for _, g := range all {
+			if g.State == store.Kept {
+				_ = s.Retire(ctx, store.CollectionName{Name: collection, Version: g.Version}.String())
+			}
+		}
 	}
 	return o, err
 }

@@ -90,6 +90,7 @@ func (s *suite) model(t *testing.T) {
 			"give back":  run.giveBack,
 			"register":   run.register,
 			"generate":   run.generate,
+			"rebuild":    run.generate, // twice, as one switch takes several steps
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = run.reopen
