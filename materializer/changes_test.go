@@ -119,6 +119,9 @@ func TestChangesSoFarEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, memory.New(nil), materializer.Config{}, spec()).start()
 		for _, id := range numbered("d", 300) {
+			if id == "d000299" {
+				settle() // so that it is the last to be stored
+			}
 			r.append(id, "x")
 		}
 		settle()
