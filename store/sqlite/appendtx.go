@@ -179,6 +179,9 @@ func (r *txRunner) one(s statement, args ...driver.Value) ([]driver.Value, error
 		if err := rows.Err(); err != nil {
 			return nil, &statementError{s.what(), err}
 		}
+		if s.counts() {
+			return nil, &statementError{s.what(), errMissing}
+		}
 		return nil, nil
 	}
 	row, to := make([]driver.Value, len(names)), make([]any, len(names))

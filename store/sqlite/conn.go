@@ -162,6 +162,9 @@ func (c *conn) one(s statement, args ...driver.Value) (row []driver.Value, err e
 		row = r
 		return false
 	}, args...)
+	if err == nil && row == nil && s.counts() {
+		err = &statementError{s.what(), errMissing}
+	}
 	return row, err
 }
 

@@ -52,6 +52,9 @@ type statementError struct {
 func (e *statementError) Error() string { return fmt.Sprintf("refold: sqlite: %s: %v", e.what, e.err) }
 func (e *statementError) Unwrap() error { return e.err }
 
+// errMissing means that a counter is not there, as in a damaged file.
+var errMissing = errors.New("the file is damaged: a row of refold_meta is missing")
+
 // code returns SQLite's primary result code in err, 0 if there is none.
 func code(err error) sqlite3.ErrNo {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {

@@ -141,7 +141,7 @@ func schemaVersion(c *conn, tables []string) (int64, error) {
 		return 0, nil
 	}
 	row, err := c.one(getMeta, metaSchema)
-	if code(err) == sqlite3.ErrError { // no such table or column
+	if code(err) == sqlite3.ErrError || errors.Is(err, errMissing) { // no such table or column
 		return 0, nil
 	}
 	if err != nil || row == nil {

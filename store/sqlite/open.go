@@ -136,7 +136,7 @@ func (s *Store) readMeta() error {
 	var read [2]uint64
 	for i, key := range []string{metaIncarnation, metaSalt} {
 		row, err := s.writer.conn.one(getMeta, key)
-		if err != nil {
+		if err != nil && !errors.Is(err, errMissing) {
 			return err
 		}
 		n := int64(0)

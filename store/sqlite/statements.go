@@ -123,6 +123,9 @@ const (
 func (s statement) sql() string  { return statements[s].sql }
 func (s statement) what() string { return statements[s].what }
 
+// counts reports whether the statement is about a counter, which every store has.
+func (s statement) counts() bool { return s == getMeta || s == bumpMeta }
+
 // statements has the text of each statement, and what it is for in the words of
 // an error.
 //
