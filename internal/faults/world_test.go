@@ -96,17 +96,6 @@ func (w *world) change(key store.Key, f func(d *document)) {
 	}
 }
 
-// folded is the view of a document after so many operations.
-func (d document) folded(applied int64) string {
-	view := "-"
-	for _, op := range d.operations[:applied] {
-		if !op.discarded {
-			view += " " + op.id
-		}
-	}
-	return view
-}
-
 // fold is the same of what a store returned.
 func foldEntries(operations []store.Operation) string {
 	view := "-"

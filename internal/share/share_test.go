@@ -37,7 +37,6 @@ type world struct {
 	documents int
 	applied   map[string]int64 // the highest seen of each document
 	logs      int
-	stopped   string // the log of the process that is stopped
 }
 
 func newWorld(t *testing.T, documents int) *world {
