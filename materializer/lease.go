@@ -97,11 +97,12 @@ func (l *leases) ask(ctx context.Context, h *hand, keys []store.Key, over bool) 
 	}
 	for i, a := range answers {
 		if a.Epoch > 0 {
-			h.hasLease(keys[i], newLease(a.Epoch, l.terms, asked))
+			h.hasLease(keys[i], newLease(a.Epoch, l.terms, asked)) // #nosec G602 -- Lease returns one for each
 		}
 		if a.Epoch > 0 && a.Lease.LeftBehind() && a.Lease.Holder != l.holderOf(h) {
 			l.e.counts.leftBehind.Add(1)
-			l.e.cfg.Logger.Warn().Stringer("document", keys[i]).Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
+			l.e.cfg.Logger.Warn().Stringer("document", keys[i]). // #nosec G602 -- Lease returns one for each
+										Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
 		}
 	}
 	return answers, nil
