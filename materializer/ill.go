@@ -28,16 +28,34 @@ type ill struct {
 type illness struct {
 	times int
 	err   string
+	// stale is how many results in a row were stale. That alone is no illness.
+	stale int
 }
 
 func (s *ill) add(k store.Key, err error) (times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.docs[k]
+	now.times, now.err = now.times+1, err.Error()
+	s.setLocked(k, now)
+	return now.times
+}
+
+// addStale counts a stale result, and returns how many there were in a row.
+func (s *ill) addStale(k store.Key) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.docs[k]
+	now.stale++
+	s.setLocked(k, now)
+	return now.stale
+}
+
+func (s *ill) setLocked(k store.Key, now illness) {
 	if s.docs == nil {
 		s.docs = make(map[store.Key]illness)
 	}
-	now := illness{s.docs[k].times + 1, err.Error()}
-	if now.times == 1 && len(s.docs) >= keepIll {
+	if _, known := s.docs[k]; !known && len(s.docs) >= keepIll {
 		for other := range s.docs {
 			delete(s.docs, other)
 			break
@@ -45,7 +63,6 @@ func (s *ill) add(k store.Key, err error) (times int) {
 	}
 	s.docs[k] = now
 	s.some.Store(true)
-	return now.times
 }
 
 func (s *ill) remove(k store.Key) {
@@ -76,12 +93,12 @@ const mostStale = 8
 // in a row.
 func (e *engine) staleAgain(h *hand, it *item) {
 	key := it.doc.Key
-	times := e.ill.add(key, errStale)
-	if times <= mostStale {
+	if e.ill.addStale(key) <= mostStale {
 		return
 	}
+	times := e.ill.add(key, errStale)
 	e.cfg.Logger.Warn().Err(errStale).Stringer("document", key).Int("times", times).Msg("a run was thrown away")
-	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times-mostStale)))
+	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times)))
 }
 
 // troubleOfOne handles an error of the store about one document while there may

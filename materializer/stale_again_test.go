@@ -36,6 +36,10 @@ func TestResultsThatAreNeverAccepted(t *testing.T) {
 		r := newDamagedRig(t, st, materializer.Config{Workers: 1}, spec()).start()
 		defer r.halt()
 		r.append("a", "x")
+		time.Sleep(time.Millisecond) // a few in a row are no fault of the store
+		if x, err := r.texts.Explain(t.Context(), "a"); err != nil || st.commits == 0 || st.commits < 9 && x.StoreError != "" {
+			t.Errorf("after %d results explained as %v, %v", st.commits, x, err)
+		}
 		time.Sleep(time.Hour)
 		settle()
 		if st.commits < 20 || st.commits > 8+3600 {

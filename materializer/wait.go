@@ -141,10 +141,10 @@ func (m *Materializer) waitForPaused(ctx context.Context, token Token, collectio
 			continue
 		}
 		key, err := m.lackingIn(ctx, token, c.Name)
-		if err != nil || key.ID == "" {
-			if err != nil {
-				return false, err
-			}
+		if err != nil {
+			return false, err
+		}
+		if key.ID == "" {
 			continue
 		}
 		err = m.waitFor(ctx, token, key)

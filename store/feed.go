@@ -42,8 +42,8 @@ type Feed interface {
 	// follows the collection by its name; see [Generator].
 	//
 	// Every cursor that this method or [Feed.LastChange] ever returned is good as long
-	// as the store has the same [Incarnation], whatever happened to it since. Errors: [ErrForeignToken],
-	// [*FutureCursorError] for one that no call can have returned.
+	// as the store has the same [Incarnation], whatever happened to it since. Errors:
+	// [ErrForeignToken], [*FutureCursorError] for one that no call can have returned.
 	Changes(ctx context.Context, collection string, after Cursor, parts Parts) iter.Seq2[Change, error]
 
 	// LastChange returns the cursor of the last change so far. [Feed.Changes] after

@@ -70,7 +70,7 @@ func history(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 		path = filepath.Join(folder, "history.db")
 	}
-	log := zerolog.New(zerolog.ConsoleWriter{Out: stderr, NoColor: true}).Level(zerolog.WarnLevel)
+	log := zerolog.New(zerolog.ConsoleWriter{Out: stderr, NoColor: true}).Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	st, err := sqlite.Open(path, &sqlite.Options{Logger: log})
 	if err != nil {
 		return badInput("database %s: %w", path, err)

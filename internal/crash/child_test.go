@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/refold-go/refold/internal/chain"
 	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store/sqlite"
 )
@@ -36,27 +37,12 @@ func TestMain(m *testing.M) {
 
 const documents, appenders = 20, 4
 
-// chain is a state that shows which operations it was folded from, and in which
-// order: a hash over their seqs and bodies.
-type chain struct {
-	N    int64
-	Hash uint64
-}
+type (
+	state = chain.State
+	link  = chain.Link
+)
 
-type link struct{ Text string }
-
-func fold(c chain, op materializer.Operation[link]) (chain, error) {
-	if op.Seq != c.N+1 {
-		return c, materializer.Permanent(fmt.Errorf("operation %d folded after %d", op.Seq, c.N))
-	}
-	c.N = op.Seq
-	for _, b := range []byte(op.Body.Text) {
-		c.Hash = (c.Hash ^ uint64(b)) * 1099511628211
-	}
-	return c, nil
-}
-
-func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer.Collection[chain, link], error) {
+func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer.Collection[state, link], error) {
 	st, err := sqlite.Open(path, nil)
 	if err != nil {
 		return nil, nil, nil, err
@@ -66,7 +52,7 @@ func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	chains, err := materializer.Register(m, materializer.Spec[chain, link]{Name: "chains", Version: 1, Fold: fold})
+	chains, err := materializer.Register(m, materializer.Spec[state, link]{Name: "chains", Version: 1, Fold: chain.Fold})
 	return st, m, chains, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/refold-go/refold/internal/chain"
 	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/sqlite"
@@ -42,7 +43,7 @@ func (c *checker) check(t *testing.T) {
 			t.Errorf("%s: applied fell from %d to %d", v.ID, c.applied[v.ID], v.Applied)
 		}
 		c.applied[v.ID] = v.Applied
-		var want chain
+		var want state
 		seq := int64(0)
 		for op, err := range chains.Operations(t.Context(), v.ID, 1) {
 			if err != nil {
@@ -55,7 +56,7 @@ func (c *checker) check(t *testing.T) {
 				present[ack{v.ID, op.ID}]++
 			}
 			if seq <= v.Applied {
-				if want, err = fold(want, op); err != nil {
+				if want, err = chain.Fold(want, op); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -147,13 +147,13 @@ func (l *logReader) read(t *testing.T, ctx context.Context) {
 
 // follower follows the changes, and begins again now and then.
 type follower struct {
-	chains           *materializer.Collection[chain, link]
+	chains           *materializer.Collection[state, link]
 	last             materializer.Cursor
 	applied          map[string]int64
 	changes, streams int
 }
 
-func newFollower(chains *materializer.Collection[chain, link]) *follower {
+func newFollower(chains *materializer.Collection[state, link]) *follower {
 	return &follower{chains: chains, applied: make(map[string]int64)}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/refold-go/refold/internal/chain"
 	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store/sqlite"
 )
@@ -31,33 +32,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// chain is a state that shows which operations it was folded from.
-type chain struct {
-	N    int64
-	Hash uint64
-}
+type (
+	state = chain.State
+	link  = chain.Link
+)
 
-type link struct{ Text string }
-
-func fold(c chain, op materializer.Operation[link]) (chain, error) {
-	if op.Seq != c.N+1 {
-		return c, materializer.Permanent(fmt.Errorf("operation %d folded after %d", op.Seq, c.N))
-	}
-	c.N = op.Seq
-	for _, b := range []byte(op.Body.Text) {
-		c.Hash = (c.Hash ^ uint64(b)) * 1099511628211
-	}
-	return c, nil
-}
-
-// slowly is fold that takes a while, so that a process which is stopped or killed is
+// slowly is the fold that takes a while, so that a process which is stopped or killed is
 // in the middle of one.
-func slowly(c chain, op materializer.Operation[link]) (chain, error) {
+func slowly(c state, op materializer.Operation[link]) (state, error) {
 	time.Sleep(200 * time.Microsecond)
-	return fold(c, op)
+	return chain.Fold(c, op)
 }
 
-type chains = materializer.Collection[chain, link]
+type chains = materializer.Collection[state, link]
 
 // child makes views for as long as it lives, and logs what it does.
 func child(path, log string) error {
@@ -73,7 +60,7 @@ func child(path, log string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := materializer.Register(m, materializer.Spec[chain, link]{Name: "chains", Version: 1, Fold: slowly}); err != nil {
+	if _, err := materializer.Register(m, materializer.Spec[state, link]{Name: "chains", Version: 1, Fold: slowly}); err != nil {
 		return err
 	}
 	return m.Run(context.Background())

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/refold-go/refold/internal/chain"
 	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/sqlite"
@@ -54,14 +55,14 @@ func newWorld(t *testing.T, documents int) *world {
 	if w.m, err = materializer.New(w.st, materializer.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	w.chains, err = materializer.Register(w.m, materializer.Spec[chain, link]{Name: "chains", Version: 1, Fold: fold})
+	w.chains, err = materializer.Register(w.m, materializer.Spec[state, link]{Name: "chains", Version: 1, Fold: chain.Fold})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for first := 0; first < documents; first += 1000 {
 		var batch []materializer.Change
 		for i := first; i < min(first+1000, documents); i++ {
-			batch = append(batch, w.chains.Change(strconv.Itoa(i), link{"first"}, link{"second"}))
+			batch = append(batch, w.chains.Change(strconv.Itoa(i), link{Text: "first"}, link{Text: "second"}))
 		}
 		if _, err := w.m.Append(t.Context(), batch...); err != nil {
 			t.Fatal(err)
@@ -85,7 +86,7 @@ func (w *world) appendFor(d time.Duration) {
 		var batch []materializer.Change
 		var keys []store.Key
 		for _, i := range rand.Perm(w.documents)[:min(w.documents, 20)] {
-			batch = append(batch, w.chains.Change(strconv.Itoa(i), link{strconv.Itoa(int(rand.Int32()))}))
+			batch = append(batch, w.chains.Change(strconv.Itoa(i), link{Text: strconv.Itoa(int(rand.Int32()))}))
 			keys = append(keys, store.Key{Collection: "chains", ID: strconv.Itoa(i)})
 		}
 		if _, err := w.m.Append(w.t.Context(), batch...); err != nil {

@@ -28,10 +28,10 @@ type follow struct {
 	mu      sync.Mutex
 	count   uint64
 	changed chan struct{} // closed at the next count
-	// following counts the calls of Follow that wait, and leave is closed when there
-	// are none any more.
-	following int
-	leave     chan struct{}
+	// following counts the calls of Follow that wait. leave is closed when there are
+	// none any more, and left when nobody looks for them any more.
+	following   int
+	leave, left chan struct{}
 }
 
 func newFollow() *follow { return &follow{count: 1, changed: make(chan struct{})} }
@@ -94,9 +94,10 @@ func (f *follow) join(s *Store) {
 	if f.following++; f.following > 1 {
 		return
 	}
-	leave := make(chan struct{})
-	f.leave = leave
+	leave, left := make(chan struct{}), make(chan struct{})
+	f.leave, f.left = leave, left
 	go func() {
+		defer close(left)
 		ticker := time.NewTicker(followEvery)
 		defer ticker.Stop()
 		for {
@@ -113,12 +114,14 @@ func (f *follow) join(s *Store) {
 	}()
 }
 
-// part counts one who waits no more. The last one ends the looking.
+// part counts one who waits no more. The last one ends the looking, which blocks
+// nowhere.
 func (f *follow) part() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.following--; f.following == 0 {
 		close(f.leave)
+		<-f.left
 	}
 }
 
