@@ -180,23 +180,23 @@ func use(t *testing.T, root string, file []byte) (d damaged) {
 		done := make(chan error, 1)
 		go func() { done <- m.Run(ctx) }()
 		tell("Drain", c.Drain(ctx, sealedIDs()...))
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		reading, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		for _, id := range sealedIDs() {
-			v, err := c.Get(ctx, id)
+			v, err := c.Get(reading, id)
 			tell("Get", err)
 			if err != nil || v.State != expectedSealed(id) || v.Applied != sealedOperations {
 				d.wrong = append(d.wrong, id)
 			}
 		}
-		v, err := c.Verify(ctx, materializer.VerifyOptions{})
+		v, err := c.Verify(reading, materializer.VerifyOptions{})
 		tell("Verify", err)
 		for _, difference := range v.Differences {
 			if difference.ID != "poison" {
 				tell("Verify", fmt.Errorf("%+v", difference))
 			}
 		}
-		_, err = m.Health(ctx)
+		_, err = m.Health(reading)
 		tell("Health", err)
 		stop()
 		tell("Run", <-done)

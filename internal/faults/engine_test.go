@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,7 @@ func TestMaterializerOverFaultAtEachCall(t *testing.T) {
 
 // engine is a materializer on a disk with faults.
 type engine struct {
+	fired          atomic.Bool // before the disk was healed
 	claims         int
 	acked, refused []ack
 	doubtful       []materializer.Change
@@ -83,6 +85,7 @@ func (e *engine) live(t *testing.T, root string, md mode, n int64) (fired bool) 
 	}
 	time.Sleep(10 * time.Second)
 	fired = l.disk.Fired() > 0
+	e.fired.Store(fired) // healing sets the disk's count back, and a claim may still be failing
 	l.disk.Heal()
 	within, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -116,7 +119,7 @@ func (e *engine) live(t *testing.T, root string, md mode, n int64) (fired bool) 
 func (e *engine) run(ctx context.Context, m *materializer.Materializer, l *life) error {
 	for {
 		err := m.Run(ctx)
-		if err == nil || ctx.Err() != nil || l.disk.Fired() == 0 {
+		if err == nil || ctx.Err() != nil || l.disk.Fired() == 0 && !e.fired.Load() {
 			return err
 		}
 		e.claims++
