@@ -23,6 +23,14 @@ type Commit struct {
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.
 	Failure *Failure
+	// Effects are those of a document of a mapping, which has no view; nil for others, and with Failure.
+	Effects *Effects
+	// Reads is what the build of a derived document has read; it takes the place of
+	// what was recorded before, if Applied is beyond Loaded. If one that was not
+	// recorded before is not at the version that was read any more, the document gets
+	// another delta, with the Since that it had: the outcome is [StillDirty]. Each key
+	// once; nil is none.
+	Reads []Read
 	// Keep keeps the document's lease, if the document is still runnable, and lengthens
 	// it by these terms; nil gives it up. Whether it has run out does not matter: the
 	// guard decides.

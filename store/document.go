@@ -57,6 +57,13 @@ type Document struct {
 	// Version is that of the fold of the generation that was loaded: the collection's,
 	// which is 0 as long as nobody has registered it, or the one in the key.
 	Version int
+	// Changed is the number of the last change of the view, or by parking; 0 if there
+	// was none. It grows with each, and is comparable only within the document.
+	Changed int64
+	// Contributions is how many a derived document has.
+	Contributions int64
+	// Round is how far the effects of a document of a mapping have come; see [Effects].
+	Round Round
 	// Since is zero unless the document is dirty.
 	Since Since
 	// Failure is what went wrong last; nil after a run that went well.

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/refold-go/refold/store/position"
 )
@@ -117,6 +118,17 @@ func (e *IDReusedError) Error() string {
 
 // Is reports whether target is [ErrIDReused].
 func (e *IDReusedError) Is(target error) bool { return target == ErrIDReused }
+
+// CycleError names the collections of a cycle of sources, each made of the next, the
+// first one at the end again. It is an [ErrInvalid].
+type CycleError struct{ Path []string }
+
+func (e *CycleError) Error() string {
+	return "refold: derived collections in a cycle: " + strings.Join(e.Path, " is made of ")
+}
+
+// Is reports whether target is [ErrInvalid].
+func (e *CycleError) Is(target error) bool { return target == ErrInvalid }
 
 // VersionError names both versions of a collection. It is an [ErrVersion].
 type VersionError struct {

@@ -140,6 +140,9 @@ func CheckCommits(commits []Commit) error {
 				return err
 			}
 		}
+		if err := c.checkDerived(name); err != nil {
+			return err
+		}
 		if f := c.Failure; f != nil && f.Seq <= c.Applied {
 			return &InvalidError{
 				Field: "commit of " + c.Key.String(),

@@ -23,6 +23,7 @@ type Backend interface {
 	Censor
 	Eraser
 	Generator
+	Deriver
 	// Close waits for the calls in hand and releases everything. Calling it again
 	// does nothing and returns nil.
 	io.Closer
@@ -50,6 +51,8 @@ type Collection struct {
 	Version int
 	// Paused tells that its documents are held back, see [Pauser].
 	Paused bool
+	// Derived tells that it is made from others, see [Deriver].
+	Derived bool
 }
 
 // Resolver answers what a token means.

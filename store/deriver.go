@@ -1,0 +1,146 @@
+package store
+
+import "context"
+
+// Deriver keeps collections whose documents are made from documents of others, their
+// sources.
+//
+// A derived document has no operations of its own. It has deltas: each is a source's
+// change that concerns it, with a seq like an operation's, and [Store.Operations]
+// returns them until they are applied; then they are gone. Head, Applied, the guard, leases,
+// failures and parking are those of any document. Its Since is taken over from the
+// source's row, so that the lowest Since of all dirty rows is exact across any number
+// of levels.
+//
+// Between a source and a derived collection there is a mapping (authors@1<files): a
+// generation without views, with a document for each document of the source, of the
+// same id. A commit that changes the served view of a source document, or deletes it,
+// gives the document of each living mapping a delta, in its own transaction: that is
+// the durable fan-out row. Who has the code runs the mapping's document: it reads the
+// source's served view and commits [Effects], in as many slices as it takes, which
+// give the derived documents their deltas.
+//
+//	source ──commit──▶ mapping (authors@1<files) ──effects──▶ derived (authors@1) ──commit──▶ mappings of what is made of it …
+//
+// A commit whose view is byte for byte the one that was there changes nothing for
+// anybody: no mapping is told, and Document.Changed of a derived document stays.
+//
+// What becomes of a source document, and of its dependents:
+//
+//   - parked: its last good view goes on to count; nobody is told until it is resumed
+//     and has another view.
+//   - deleted by its fold: it has no view, so that it contributes to nothing, and who
+//     read it is told.
+//   - forgotten: its contributions are removed, who had them or read it gets a delta,
+//     and its documents of mappings and what was recorded of reading it are gone when
+//     [Eraser.Forget] returns.
+//   - another generation of the source is served: each of its mappings is filled again.
+//
+// [Eraser.Drop] of a collection that a living mapping reads is an [InvalidError] that
+// names the derived collection. [Store.Append] and [Parking.Discard] to a derived
+// collection or a mapping are an [InvalidError].
+type Deriver interface {
+	// Derive registers a version of a derived collection, as [Registrar.Register]
+	// does that of others and with the same rules, and its mappings, which live and go
+	// with it. Unless none of the sources has a document, its first
+	// generation is one that is being built, and an empty one of version 0 is served
+	// until the switch, which drops it. A name that is not derived, and Register
+	// for one that is, are an [InvalidError]. So is a version that lives with other sources or
+	// deltas. Sources must be there: [ErrNotFound].
+	// A source that is made of the collection itself, by whatever way through the
+	// generations that live, is a [*CycleError]. It is as durable as an append.
+	//
+	// [Generator.Fill] of a derived generation fills its mappings, in the order of the
+	// sources and of their documents, and gives each document of a mapping a delta
+	// since the end of the log when the filling began. [Generator.Switch] asks for no dirty row, not parked, in
+	// the generation and its mappings, since that mark or before, nor since before the
+	// oldest such row of what is served now. While a served generation is filled
+	// again, because another generation of a source is served, Generation.Filled
+	// is false.
+	Derive(ctx context.Context, d Derivation) error
+	// Contributions returns those to a derived document, in the order of input and of
+	// the bytes of the source's id, from the first one behind after on, within the
+	// budget, where a contribution counts as an operation. The first one is returned
+	// whatever its size. None means that there are no more.
+	Contributions(ctx context.Context, key Key, after Contributor, budget Budget) ([]Contribution, error)
+	// Reads returns what a derived document read when its view was made, by collection and id.
+	Reads(ctx context.Context, key Key) ([]Read, error)
+}
+
+// Derivation is what a derived collection is made of.
+type Derivation struct {
+	Name    string
+	Version int
+	// Sources are collections, each once; their place is the number of the input. 1
+	// to [MaxSources].
+	Sources []string
+	// Deltas tells that deltas of contributions are to carry them, for a reduce that
+	// adds and takes away; see [Delta].
+	Deltas bool
+}
+
+// MaxSources is how many sources a derived collection may have.
+const MaxSources = 64
+
+// Contributor is who contributes to a derived document: a document of one of its
+// sources. The zero value is before all.
+type Contributor struct {
+	Input  int    // the place among the sources, from 0
+	Source string // the id of the document
+}
+
+// Contribution is what a source document contributes to a derived one.
+type Contribution struct {
+	Contributor
+	Body []byte
+}
+
+// Read is a source document that the build of a derived one has read.
+type Read struct {
+	// Key names it, by its collection, without a version. It need not exist.
+	Key Key
+	// Version is [Document.Changed] when it was read.
+	Version int64
+}
+
+// Round is how far the effects of a mapping's document have come. The zero value is
+// the beginning.
+type Round struct {
+	// To is the head with which the round began: what is applied when it is over.
+	To int64
+	// Readers tells that all keys are done, and that it goes on with who read the
+	// source.
+	Readers bool
+	// After is the last key that is done, or what the store needs to go on with readers.
+	After string
+}
+
+// Effects are what a source's change does to derived documents: a slice of a round, in
+// a commit of the mapping's document, whose Applied is the round's To and whose View
+// is ignored. If the round is not over with it, Applied stays, and the outcome is
+// [StillDirty].
+type Effects struct {
+	// From is [Document.Round] as it was loaded, with To set to the head if it was
+	// zero. It is a part of the guard.
+	From Round
+	// Pairs are what the source's view says, for the keys behind From.After up to Upto, in
+	// ascending order, each once and at most [MaxEffects]: contributions for these
+	// keys. Others that the source has in that range are removed. If From.Readers is
+	// set there are none.
+	Pairs []Pair
+	// Upto is the last key that Pairs speak for; empty means all that come after.
+	Upto string
+	// Touch gives each document in Pairs a delta and keeps no contributions; when all
+	// keys are done the round goes on with those who read the source. Body of the pairs is ignored.
+	Touch bool
+}
+
+// Pair is a derived document's id, and a contribution to it.
+type Pair struct {
+	Key  string
+	Body []byte
+}
+
+// MaxEffects is how many derived documents one commit of effects may concern. A store
+// may do less and go on in the next slice.
+const MaxEffects = 1000
