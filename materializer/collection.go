@@ -84,6 +84,7 @@ type Collection[S, O any] struct {
 type collection struct {
 	name    string
 	version int
+	kind    kind
 	// own is the generation that the fold makes, and nothing else: the name with the
 	// version. Runs call their documents by it, readers by the name.
 	own         string
@@ -94,6 +95,8 @@ type collection struct {
 	// paused and served, which is whether own is what the name means, are as the store
 	// says. They are changed under Materializer.refreshing.
 	paused, served atomic.Bool
+	// mappings are those of a derived collection, in the order of its sources.
+	mappings []*collection
 	// told is set when it was said that own is not served.
 	told bool
 }

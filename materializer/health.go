@@ -45,6 +45,10 @@ type CollectionHealth struct {
 	Name string
 	// Registered tells whether it is registered here, Paused whether it is held back.
 	Registered, Paused bool
+	// Derived tells that it is made from others. What its sources have still to tell it, one row
+	// for each of their documents that does, counts among its dirty documents and is
+	// counted like them; a Key of such a row has a collection like authors<files.
+	Derived bool
 	// Dirty are the dirty documents that are not parked, Waiting those of them that
 	// wait after a failure, Parked the parked ones.
 	Dirty, Waiting, Parked int64
@@ -88,13 +92,13 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	}
 	now := time.Now()
 	for _, c := range stored {
-		n, err := m.st.Count(ctx, c.Name)
+		n, err := m.count(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
 		registered := m.registered(c.Name)
 		h.Collections = append(h.Collections, CollectionHealth{
-			Name: c.Name, Registered: registered, Paused: c.Paused,
+			Name: c.Name, Registered: registered, Paused: c.Paused, Derived: c.Derived,
 			Dirty: n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
 			Oldest: n.Oldest.Key, Since: n.Oldest.Since.Time,
 			OldestParked: n.OldestParked.Key, ParkedSince: n.OldestParked.Since.Time,
@@ -116,6 +120,29 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 		h.Parked += n.Parked
 	}
 	return m.countSuspects(ctx, h)
+}
+
+// count counts the documents of a collection, and those of the mappings that feed it.
+func (m *Materializer) count(ctx context.Context, name string) (store.Counts, error) {
+	all, err := m.st.Count(ctx, name)
+	for _, mapping := range mappingsOf(name, m.sourcesOf(name)) {
+		if err != nil {
+			break
+		}
+		var n store.Counts
+		n, err = m.st.Count(ctx, mapping)
+		all.Dirty, all.Waiting, all.Parked = all.Dirty+n.Dirty, all.Waiting+n.Waiting, all.Parked+n.Parked
+		all.Oldest, all.OldestParked = older(all.Oldest, n.Oldest), older(all.OldestParked, n.OldestParked)
+	}
+	return all, err
+}
+
+// older returns which of two documents lacks the older operation; either may be none.
+func older(a, b store.Runnable) store.Runnable {
+	if a.Key.ID == "" || b.Key.ID != "" && b.Since.Position < a.Since.Position {
+		return b
+	}
+	return a
 }
 
 // countSuspects reads them: those that were dirty when the last process ended are the

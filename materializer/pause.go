@@ -63,6 +63,10 @@ func (m *Materializer) learn(stored []store.Collection) (resumed bool) {
 		for _, c := range m.registry.Load().named[s.Name] {
 			resumed = c.paused.Swap(s.Paused) && !s.Paused || resumed
 			c.served.Store(c.version == s.Version)
+			for _, p := range c.mappings {
+				p.paused.Store(s.Paused)
+				p.served.Store(c.version == s.Version)
+			}
 			m.tell(c, s.Version)
 		}
 	}
