@@ -9,9 +9,10 @@ import "context"
 // change that concerns it, with a seq like an operation's, and [Store.Operations]
 // returns them until they are applied; then they are gone. Head, Applied, the guard, leases,
 // failures and parking are those of any document. A delta takes over the Since of the
-// source's row, and the document's is the lowest of its deltas', which need not come in
-// order: what one source brings may be older than what another one has brought before.
-// So the lowest Since of all dirty rows is exact across any number of levels.
+// source's row as its Position and Time, and the document's Since is the lowest of its
+// deltas', which need not come in order: what one source brings may be older than what
+// another one has brought before. So the lowest Since of all dirty rows is exact across
+// any number of levels.
 //
 // Between a source and a derived collection there is a mapping (authors@1<files): a
 // generation without views, with a document for each document of the source, of the
@@ -59,7 +60,9 @@ type Deriver interface {
 	//
 	// [Generator.Fill] of a derived generation fills its mappings, in the order of the
 	// sources and of their documents, and gives each document of a mapping a delta
-	// since the end of the log when the filling began. [Generator.Switch] asks for no dirty row, not parked, in
+	// since the end of the log when the filling began; those too which the mapping has
+	// and the generation of the source that is served now has not. Generation.Made
+	// counts them. [Generator.Switch] asks for no dirty row, not parked, in
 	// the generation and its mappings, since that mark or before, nor since before the
 	// oldest such row of what is served now. While a served generation is filled
 	// again, because another generation of a source is served, Generation.Filled
