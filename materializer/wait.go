@@ -89,7 +89,7 @@ func (m *Materializer) waitUpstream(ctx context.Context, token Token, derived st
 
 // waitForLevels waits for one level after the other, and
 // then looks at the parked documents. One that is resumed just before that is in
-// neither, so that the runnable ones are looked at once more.
+// neither, so that the dirty ones are looked at once more.
 func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels [][]string) error {
 	if _, err := m.st.Resolve(ctx, token, nil); err != nil || token.IsZero() {
 		return err
@@ -104,7 +104,7 @@ func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels []
 		again := false
 		parked, err := m.parkedBehind(ctx, token, collections)
 		if err == nil {
-			again, err = m.waitForRunnable(ctx, token, collections)
+			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil || !again {
 			return cmp.Or(err, parked)
@@ -113,7 +113,7 @@ func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels []
 }
 
 // waitForLevel waits until derived collections are filled, then for the runnable
-// documents, and then for those of paused collections.
+// documents, and then for those that are held back.
 func (m *Materializer) waitForLevel(ctx context.Context, token Token, collections []string) error {
 	for {
 		again, err := m.waitForFilling(ctx, collections)
@@ -121,7 +121,7 @@ func (m *Materializer) waitForLevel(ctx context.Context, token Token, collection
 			again, err = m.waitForRunnable(ctx, token, collections)
 		}
 		if err == nil && !again {
-			again, err = m.waitForPaused(ctx, token, collections)
+			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil || !again {
 			return err
@@ -157,40 +157,28 @@ func (m *Materializer) waitForRunnable(ctx context.Context, token Token, collect
 	return waited, nil
 }
 
-// waitForPaused waits for a document of a paused collection that lacks something
-// the token covers; it is not among the runnable ones. It reports false if there is
-// none.
-func (m *Materializer) waitForPaused(ctx context.Context, token Token, collections []string) (bool, error) {
-	stored, err := m.st.Collections(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range stored {
-		if !c.Paused {
+// waitForHeldBack waits for a document that lacks something the token covers, be it
+// runnable, or of a collection that is paused or held: those are not among the runnable
+// ones. It reports false if there is none.
+func (m *Materializer) waitForHeldBack(ctx context.Context, token Token, collections []string) (bool, error) {
+	for _, c := range collections {
+		key, err := m.lackingIn(ctx, token, c)
+		if err != nil {
+			return false, err
+		}
+		if key.ID == "" {
 			continue
 		}
-		for _, name := range collections {
-			if bare, _, _ := strings.Cut(name, "<"); bare != c.Name {
-				continue
-			}
-			key, err := m.lackingIn(ctx, token, name)
-			if err != nil {
-				return false, err
-			}
-			if key.ID == "" {
-				continue
-			}
-			err = m.waitFor(ctx, token, key)
-			if errors.Is(err, ErrParked) || err != nil && gone(err) {
-				err = nil
-			}
-			return true, err
+		err = m.waitFor(ctx, token, key)
+		if errors.Is(err, ErrParked) || err != nil && gone(err) {
+			err = nil
 		}
+		return true, err
 	}
 	return false, nil
 }
 
-// lackingIn returns a document of a paused collection that lacks something the token
+// lackingIn returns a document of a collection that lacks something the token
 // covers and is not parked, or the zero key. That is the oldest one or none, unless
 // the token has writers that are ahead of others: then all are looked at.
 func (m *Materializer) lackingIn(ctx context.Context, token Token, collection string) (Key, error) {
