@@ -53,7 +53,7 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if truth(row[5]) {
 		d.Since = store.Since{Position: store.Position(integer(row[6])), Time: moment(row[7])}
 	}
-	d.Deleted, d.Version = truth(row[17]), int(integer(row[23]))
+	d.Deleted, d.Version = truth(row[17]), int(integer(row[24]))
 	if truth(row[10]) {
 		d.Failure = &store.Failure{
 			Seq: integer(row[11]), Attempts: int(integer(row[9])),
@@ -65,9 +65,13 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if row[20] != nil {
 		d.Lease = leaseOf(row[20:], time.Now())
 	}
+	d.Contributions = integer(row[23])
 	if d.Applied > 0 {
-		d.View = blob(row[24])
-		row[24] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[25])
+		row[25] = nil // the row is kept, the view is the caller's
+	}
+	if len(row) > 26 {
+		d.Round = asRound(row[26:])
 	}
 }
 

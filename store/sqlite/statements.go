@@ -144,7 +144,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
 
 	getCollection: {"reading a collection", `
-		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `), building, kept, closing
+		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `), building, kept, closing, derived, dependents
 		FROM refold_collections WHERE name = ?1`},
 	newCollection:        {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
 	setVersion:           {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
@@ -152,9 +152,9 @@ var statements = [statementCount]struct{ what, sql string }{
 	newGeneration: {"making a collection", `
 		INSERT INTO refold_generations (id, collection, version, space, state, epoch) VALUES (?1, ?2, ?3, ?2, ?4, ?5)`},
 	getGeneration: {"reading a generation", `
-		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused, c.switched, c.closing` + fromCollection + ` WHERE c.name = +?1`},
+		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused, c.switched, c.closing, g.epoch, g.source, g.feeds, g.input` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
-		SELECT name, version, paused FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
+		SELECT name, version, paused, derived FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
 
 	getDocument: {"reading a document", `
@@ -224,10 +224,10 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	loadServedPlain: {"loading a document", selectDocument + `c.version, NULL` + fromServed + whereServed},
 	loadServedViews: {"loading a document", selectDocument + `c.version, v.body` + fromServed + joinViews + whereServed},
-	loadPlain:       {"loading a document", selectDocument + `g.version, NULL` + fromDocument + whereName},
-	loadViews:       {"loading a document", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereName},
-	scanPlain:       {"scanning documents", selectDocument + `g.version, NULL` + fromDocument + whereAfter},
-	scanViews:       {"scanning documents", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereAfter},
+	loadPlain:       {"loading a document", selectDocument + `g.version, NULL` + selectRound + fromDocument + joinRound + whereName},
+	loadViews:       {"loading a document", selectDocument + `g.version, v.body` + selectRound + fromDocument + joinViews + joinRound + whereName},
+	scanPlain:       {"scanning documents", selectDocument + `g.version, NULL` + selectRound + fromDocument + joinRound + whereAfter},
+	scanViews:       {"scanning documents", selectDocument + `g.version, v.body` + selectRound + fromDocument + joinViews + joinRound + whereAfter},
 
 	readOperations: {"reading operations", `
 		SELECT seq, position, id, kind, coalesce(time, at), meta, body, marks FROM refold_operations
@@ -258,11 +258,11 @@ var statements = [statementCount]struct{ what, sql string }{
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
-			p.owner, p.leased_at, p.leased_until, g.version, NULL
+			p.owner, p.leased_at, p.leased_until, d.contributions, g.version, NULL` + selectRound + `
 		FROM refold_generations g
 		CROSS JOIN refold_failures f ON f.generation = g.id
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
-		JOIN refold_documents d ON d.id = f.document
+		JOIN refold_documents d ON d.id = f.document` + joinRound + `
 		WHERE g.id = +?1 AND f.parked = 1 AND f.name > +?2
 		ORDER BY f.name LIMIT +?3`},
 	discard:    {"discarding an operation", `UPDATE refold_operations SET marks = coalesce(marks, 0) | 1 WHERE document = ?1 AND seq = ?2`},
@@ -305,7 +305,7 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	getState: {"reading a generation", `
 		SELECT g.id, g.version, g.space, g.state, g.epoch, g.scanned, g.until, c.id` + fromCollection + ` WHERE c.name = +?1`},
-	getKept:      {"reading a generation", `SELECT id, version, space, state, epoch FROM refold_generations WHERE id = ?1`},
+	getKept:      {"reading a generation", `SELECT id, version, space, state, epoch, deltas FROM refold_generations WHERE id = ?1`},
 	lastDocument: {"starting a generation", `SELECT coalesce(max(id), 0) FROM refold_documents`},
 	startGeneration: {"starting a generation", `
 		INSERT INTO refold_generations (id, collection, version, space, state, epoch, until, mark, started)
@@ -372,7 +372,11 @@ const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
-			p.owner, p.leased_at, p.leased_until, `
+			p.owner, p.leased_at, p.leased_until, d.contributions, `
+	// selectRound and joinRound are for what may be a mapping, which has no bare name.
+	selectRound = `, r.round, r.readers, r.after`
+	joinRound   = `
+		LEFT JOIN refold_fanouts r ON r.document = d.id`
 	// fromServed is fromDocument for a bare name. It is what runs load by, and finds
 	// everything by the collection's row alone.
 	fromServed = `
