@@ -77,16 +77,12 @@ func (t *transaction) state(n store.CollectionName) (*state, error) {
 // start makes the rows of a new generation beside the one that is served, without
 // those of its documents. What is appended from here on makes its own.
 func (t *transaction) start(in *collection, version int64) error {
-	row, err := t.run.one(bumpMeta, metaGeneration)
+	id, epoch, err := t.newGeneration()
 	if err != nil {
 		return err
 	}
-	id := integer(row[0])
-	epoch, err := t.change()
+	row, err := t.run.one(lastDocument)
 	if err != nil {
-		return err
-	}
-	if row, err = t.run.one(lastDocument); err != nil {
 		return err
 	}
 	until := integer(row[0])
@@ -98,6 +94,7 @@ func (t *transaction) start(in *collection, version int64) error {
 		return err
 	}
 	in.building = id
+	t.regenerated()
 	return t.run.exec(setBuilding, in.id, id)
 }
 
@@ -126,7 +123,7 @@ func (w *holdWork) do(t *transaction) error {
 	if w.d > 0 {
 		until = t.now + int64(w.d)
 	}
-	in.served.closing = until
+	t.regenerated()
 	return t.run.exec(setClosing, in.id, until)
 }
 
