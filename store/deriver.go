@@ -9,9 +9,10 @@ import "context"
 // change that concerns it, with a seq like an operation's, and [Store.Operations]
 // returns them until they are applied; then they are gone. Head, Applied, the guard, leases,
 // failures and parking are those of any document. A delta takes over the Since of the
-// source's row, and the document's is the lowest of its deltas', which need not come in
-// order: what one source brings may be older than what another one has brought before.
-// So the lowest Since of all dirty rows is exact across any number of levels.
+// source's row as its Position and Time, and the document's Since is the lowest of its
+// deltas', which need not come in order: what one source brings may be older than what
+// another one has brought before. So the lowest Since of all dirty rows is exact across
+// any number of levels.
 //
 // Between a source and a derived collection there is a mapping (authors@1<files): a
 // generation without views, with a document for each document of the source, of the
