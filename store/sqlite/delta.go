@@ -60,8 +60,8 @@ func asReceiver(row []driver.Value, name string) *receiver {
 }
 
 // give gives a document a delta, makes it if it is nil, and adds it to those to be
-// announced. It returns the document. Its since is the lowest of its deltas', which need not
-// come in order.
+// announced, unless these are nil. It returns the document. Its since is the lowest of its
+// deltas', which need not come in order.
 func (t *transaction) give(of *receivers, to *receiver, name string, d *delta, woken *[]store.Key) (document int64, err error) {
 	seq := int64(1)
 	if to == nil {
@@ -79,7 +79,7 @@ func (t *transaction) give(of *receivers, to *receiver, name string, d *delta, w
 			}
 		}
 	}
-	if to == nil || !to.parked {
+	if woken != nil && (to == nil || !to.parked) {
 		*woken = append(*woken, store.Key{Collection: of.name, ID: name})
 	}
 	return document, t.insertDelta(document, seq, d)

@@ -213,8 +213,7 @@ func (t *transaction) newGeneration() (id, epoch int64, err error) {
 
 // mapping is a generation that feeds another.
 type mapping struct {
-	id                         int64
-	source                     int64
+	id, source, epoch          int64
 	name                       string // of the source
 	scanned, until, made, mark int64
 	started                    int64
@@ -229,7 +228,7 @@ func mappings(r runner, generation int64) (all []mapping, err error) {
 	err = r.each(inputsOf, func(row []driver.Value) bool {
 		all = append(all, mapping{
 			id: integer(row[2]), source: integer(row[0]), name: text(row[1]),
-			scanned: integer(row[3]), until: integer(row[4]), made: integer(row[5]), mark: integer(row[6]), started: integer(row[7]),
+			scanned: integer(row[3]), until: integer(row[4]), made: integer(row[5]), mark: integer(row[6]), started: integer(row[7]), epoch: integer(row[8]),
 		})
 		return true
 	}, generation)

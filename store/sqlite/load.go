@@ -65,7 +65,7 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if row[20] != nil {
 		d.Lease = leaseOf(row[20:], time.Now())
 	}
-	d.Contributions = integer(row[23])
+	d.Changed, d.Contributions = integer(row[18]), integer(row[23])
 	if d.Applied > 0 {
 		d.View = blob(row[25])
 		row[25] = nil // the row is kept, the view is the caller's

@@ -286,8 +286,8 @@ var statements = [statementCount]struct{ what, sql string }{
 			AND o.seq >= l.seq + max(0, +?2 + 1 - l.position) AND o.seq < l.seq + min(l.count, +?3 + 1 - l.position)
 		WHERE l.position >= +?1 AND l.position <= +?3
 		ORDER BY l.position, o.seq LIMIT +?4`},
-	changesPlain: {"reading changes", selectDocument + `g.version, NULL` + fromChanges + whereChanged},
-	changesViews: {"reading changes", selectDocument + `g.version, v.body` + fromChanges + joinViews + whereChanged},
+	changesPlain: {"reading changes", selectDocument + `g.version, NULL` + selectRound + fromChanges + joinRound + whereChanged},
+	changesViews: {"reading changes", selectDocument + `g.version, v.body` + selectRound + fromChanges + joinViews + joinRound + whereChanged},
 	countDirty: {"counting dirty documents", `
 		SELECT count(*), coalesce(sum(not_before > ?2 AND not_before <= ?3), 0) FROM refold_progress INDEXED BY refold_runnable
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
@@ -369,11 +369,11 @@ var statements = [statementCount]struct{ what, sql string }{
 	setSlots:   {"switching generations", `UPDATE refold_collections SET building = ?2, kept = ?3 WHERE id = ?1`},
 	setClosing: {"holding a collection", `UPDATE refold_collections SET closing = ?2 WHERE id = ?1`},
 	listGenerations: {"reading the generations", `
-		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id, g.space
 		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_generation_names
 			ON g.collection = c.id AND g.state < 5 AND g.source = 0 WHERE c.name = +?1
 		UNION ALL
-		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id, g.space
 		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_dropping
 			ON g.id > 0 AND g.state = 5 AND g.collection = c.id AND g.source = 0 WHERE c.name = +?1`},
 	nextDropping: {"dropping a generation", `
@@ -438,7 +438,7 @@ var statements = [statementCount]struct{ what, sql string }{
 		SELECT document FROM refold_edges INDEXED BY refold_readers
 		WHERE collection = +?1 AND name = +?2 AND generation = +?3 AND document > +?4 ORDER BY document LIMIT +?5`},
 	inputsOf: {"reading the sources of a collection", `
-		SELECT g.source, c.name, g.id, g.scanned, g.until, g.made, g.mark, g.started
+		SELECT g.source, c.name, g.id, g.scanned, g.until, g.made, g.mark, g.started, g.epoch
 		FROM refold_generations g INDEXED BY refold_mappings JOIN refold_collections c ON c.id = g.source
 		WHERE g.feeds = +?1 AND g.feeds > 0 ORDER BY g.input`},
 	edgesOf: {"reading what a document has read", `SELECT collection, name, version FROM refold_edges WHERE document = +?1`},
