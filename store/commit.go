@@ -18,7 +18,7 @@ type Commit struct {
 	// if Applied is Loaded.
 	Deleted bool
 	// History tells that all operations from Loaded+1 to Applied are history; see
-	// [Change].
+	// [Change]. Of deltas the store knows that by itself.
 	History bool
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.

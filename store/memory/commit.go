@@ -75,6 +75,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) 
 	d, since := in.documents[c.Key.ID], store.Since{}
 	in.leaveLocked(d)
 	moves, other, again := c.Applied > c.Loaded, false, false
+	history := c.History || in.derived != nil && moves && d.allHistory(c.Applied)
 	switch {
 	case !moves:
 	case c.Effects != nil:
@@ -88,7 +89,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) 
 		}
 	}
 	if parks := c.Failure != nil && c.Failure.Park; parks || other || moves && in.derived == nil {
-		s.changeLocked(in, d, c.History && !parks)
+		s.changeLocked(in, d, history && !parks)
 	}
 	d.setFailure(c.Failure, now)
 	if again {
@@ -100,7 +101,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) 
 	in.enterLocked(d)
 	if other && in == of.generation {
 		for _, m := range of.dependents {
-			s.tellLocked(m.generation, d.key.ID, since, c.History, nil, told)
+			s.tellLocked(m.generation, d.key.ID, since, history, nil, told)
 		}
 	}
 	if d.dirty() {

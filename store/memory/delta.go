@@ -33,6 +33,16 @@ func (s *Store) tellLocked(g *generation, id string, since store.Since, history 
 	return d
 }
 
+// allHistory reports whether all deltas that are not applied, up to a seq, are history.
+func (d *document) allHistory(to int64) bool {
+	for seq := d.applied + 1; seq <= to; seq++ {
+		if !d.operation(seq).History {
+			return false
+		}
+	}
+	return true
+}
+
 // settle removes the deltas that are applied.
 func (d *document) settle() {
 	d.operations = slices.Delete(d.operations, 0, int(d.applied-d.made.gone))

@@ -21,11 +21,7 @@ type delivery struct {
 // deliverLocked gives the derived documents their deltas, and moves the round of the
 // document of the mapping, or ends it.
 func (s *Store) deliverLocked(d *document, m *mapping, c *store.Commit, told *[]store.Key) {
-	x := delivery{s: s, m: m, from: d, since: d.since(), history: true, room: store.MaxEffects, told: told}
-	for seq := d.applied + 1; seq <= c.Applied; seq++ {
-		x.history = x.history && d.operation(seq).History
-	}
-	x.history = x.history || c.History
+	x := delivery{s: s, m: m, from: d, since: d.since(), history: c.History || d.allHistory(c.Applied), room: store.MaxEffects, told: told}
 	round, over := c.Effects.From, false
 	switch {
 	case round.Readers:

@@ -198,6 +198,31 @@ var manyChecks = []check{
 			f.Errorf("the deltas are %+v", ops)
 		}
 	}},
+	{"a change is history if all its deltas are", func(f *fixture) {
+		tagged(f)
+		f.derive(store.Derivation{Name: "groups", Version: 1, Sources: []string{"tags"}})
+		at := lastChange(f)
+		for i, histories := range [][]bool{{true}, {true, true}, {false, true}, {true}} {
+			for j, history := range histories {
+				f.appendAll(store.Append{Key: key("a"), History: history, Entries: entries("1")})
+				c := f.view(key("a"), fmt.Sprint(i, j))
+				c.History = history
+				f.mustCommit(store.Done, c)
+				f.contribute(mapped("tags<notes", "a"), fmt.Sprint("t=", i, j))
+			}
+			f.reduce(tag("t"), fmt.Sprint(i))
+			all := collect(f.T, f.b.Changes(background, "tags", at, store.WithoutViews))
+			if len(all) != 1 || all[0].History == (i == 2) {
+				f.Errorf("the changes of deltas that are history %v are %+v", histories, all)
+			}
+			at = all[0].Cursor
+		}
+		for i, op := range f.operations(mapped("groups<tags", "t")) {
+			if op.History == (i == 2) {
+				f.Errorf("the delta is %+v", op)
+			}
+		}
+	}},
 	{"an equal view of a derived document is no change", func(f *fixture) {
 		tagged(f)
 		step := func(view string, deleted bool) store.Document {
