@@ -51,8 +51,9 @@ type guarded struct {
 	stale          bool
 	// another is how many deltas more a derived document gets.
 	another int64
-	// same tells that the view is that which is stored.
-	same bool
+	// same tells that the view is that which is stored, and history that all that it has
+	// more is history.
+	same, history bool
 }
 
 func (w *commitWork) do(t *transaction) error {
@@ -132,6 +133,7 @@ func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
 // then what depends on it.
 func (g *guarded) write(t *transaction, c *store.Commit, woken *[]store.Key) (store.Outcome, error) {
 	moves := c.Applied > c.Loaded
+	g.history = c.History
 	var since sinceAt
 	var read *edges
 	var err error
@@ -167,7 +169,7 @@ func (g *guarded) write(t *transaction, c *store.Commit, woken *[]store.Key) (st
 			return 0, err
 		}
 		if g.in.tells() && !g.same {
-			if err := t.tell(g.in.of, c.Key.ID, &delta{since: since, history: c.History}, woken); err != nil {
+			if err := t.tell(g.in.of, c.Key.ID, &delta{since: since, history: g.history}, woken); err != nil {
 				return 0, err
 			}
 		}
@@ -214,7 +216,7 @@ func (g *guarded) guard(t *transaction, c *store.Commit, applied, dirty int64, s
 		if changed, err = t.change(); err != nil {
 			return false, err
 		}
-		if !c.History || parked == 1 {
+		if !g.history || parked == 1 {
 			news = changed
 		}
 	}

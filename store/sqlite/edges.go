@@ -63,15 +63,25 @@ func (g *guarded) checkReads(t *transaction, c *store.Commit) error {
 }
 
 // settle reads the head of a derived document again, which an earlier commit of the same
-// call may have moved, and compares what the document has read with what is recorded. If
-// something has changed since it was read that was not recorded before, the document gets
-// another delta.
+// call may have moved, looks whether the deltas are history, and compares what the document
+// has read with what is recorded. If something has changed since it was read that was not
+// recorded before, the document gets another delta.
 func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 	row, err := t.document(g.in, c.Key.ID)
 	if err != nil || row == nil {
 		return nil, err
 	}
 	if g.head = integer(row[1]); c.Applied == c.Loaded {
+		return nil, nil
+	}
+	if !g.history {
+		news, err := t.run.one(anyNews, g.document, c.Loaded, c.Applied)
+		if err != nil {
+			return nil, err
+		}
+		g.history = news == nil
+	}
+	if c.Effects != nil {
 		return nil, nil
 	}
 	recorded := make(map[edge]int64)

@@ -61,7 +61,8 @@ func asRound(row []driver.Value) store.Round {
 // deliver stores a slice of the effects of a source's change. What is to be done is
 // found out first; then the guarded row is written, and what depends on it.
 func (g *guarded) deliver(t *transaction, c *store.Commit, woken *[]store.Key) (store.Outcome, error) {
-	if _, err := g.settle(t, &store.Commit{Key: c.Key}); err != nil { // the head
+	g.history = c.History
+	if _, err := g.settle(t, c); err != nil {
 		return 0, err
 	}
 	to, err := t.feeding(g.in)
@@ -72,14 +73,7 @@ func (g *guarded) deliver(t *transaction, c *store.Commit, woken *[]store.Key) (
 	if err != nil {
 		return 0, err
 	}
-	d := delta{since: since, history: c.History}
-	if !d.history {
-		news, err := t.run.one(anyNews, g.document, c.Loaded, c.Applied)
-		if err != nil {
-			return 0, err
-		}
-		d.history = news == nil
-	}
+	d := delta{since: since, history: g.history}
 	var s slice
 	if err := g.plan(t, c, to, &s); err != nil {
 		return 0, err

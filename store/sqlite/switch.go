@@ -67,6 +67,9 @@ func (w *switchWork) do(t *transaction) error {
 // look returns what is in the way. A document that is clean in the new generation
 // has at least as much as it has in the old one, so only dirty ones are compared.
 func (w *switchWork) look(t *transaction, g *state) (store.Obstacle, error) {
+	if g.in.derived {
+		return w.lookDerived(t, g)
+	}
 	if g.scanned < g.until {
 		return store.Obstacle{Why: store.Unfilled}, nil
 	}
