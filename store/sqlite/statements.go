@@ -154,6 +154,16 @@ const (
 	setMappings
 	refill
 	fillPage
+	everyDependent
+	newErasing
+	dropProgressOf
+	getFeeding
+	retractContribution
+	sentPage
+	blankDelta
+	deltasOf
+	contributionSizes
+	nextMade
 	statementCount
 )
 
@@ -320,8 +330,8 @@ var statements = [statementCount]struct{ what, sql string }{
 	anyForgotten: {"looking for what was forgotten", selectForgotten},
 	getForgotten: {"looking for what was forgotten", `SELECT 1 FROM refold_forgotten WHERE hash = ?1`},
 	putForgotten: {"forgetting a document", `INSERT INTO refold_forgotten (hash) VALUES (?1) ON CONFLICT DO NOTHING`},
-	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, head = 0, last_position = 0 WHERE id = ?1`},
-	getErasing:   {"erasing a document", `SELECT id, name FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
+	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, last_position = ?3, head = ?4 WHERE id = ?1`},
+	getErasing:   {"erasing a document", `SELECT id, name, last_position, head FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
 	nextOperation: {"erasing a document", `
 		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
 	dropLog: {"erasing a document", `
@@ -377,7 +387,7 @@ var statements = [statementCount]struct{ what, sql string }{
 		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_dropping
 			ON g.id > 0 AND g.state = 5 AND g.collection = c.id AND g.source = 0 WHERE c.name = +?1`},
 	nextDropping: {"dropping a generation", `
-		SELECT id FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 ORDER BY id LIMIT 1`},
+		SELECT id, space FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 ORDER BY id LIMIT 1`},
 	sliceEnd: {"dropping a generation", `
 		SELECT document FROM refold_progress WHERE generation = +?1 ORDER BY document LIMIT 1 OFFSET +?2`},
 	sweepViews:     {"dropping a generation", `DELETE FROM refold_views WHERE generation = ?1 AND document <= +?2`},
@@ -386,7 +396,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropGeneration: {"dropping a generation", `DELETE FROM refold_generations WHERE id = ?1`},
 
 	getReceiver: {"reading a derived document", `
-		SELECT d.id, d.head, p.dirty, p.parked, p.since_position
+		SELECT d.id, d.head, p.dirty, p.parked, p.since_position, p.since_time
 		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
 		WHERE d.collection = +?2 AND d.name = +?3`},
 	getReader: {"reading a derived document", `
@@ -474,6 +484,25 @@ var statements = [statementCount]struct{ what, sql string }{
 			OR d.collection = +?5 AND NOT EXISTS (SELECT 1 FROM refold_documents s JOIN refold_progress p ON p.generation = +?4 AND p.document = s.id
 				WHERE s.collection = +?3 AND s.name = d.name))
 		ORDER BY d.id`},
+	everyDependent: {"forgetting a document", `
+		SELECT id, feeds FROM refold_generations INDEXED BY refold_dependents WHERE source = +?1 AND source > 0 AND state < 5
+		UNION ALL
+		SELECT id, feeds FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 AND source = +?1`},
+	newErasing: {"forgetting a document", `
+		INSERT INTO refold_documents (collection, name, last_position, head) VALUES (0, ?1, ?2, ?3) ON CONFLICT DO NOTHING`},
+	dropProgressOf: {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
+	getFeeding: {"erasing a document", `
+		SELECT m.source, m.feeds, f.version, f.state, f.epoch, c.name, c.serving FROM refold_generations m
+		JOIN refold_generations f ON f.id = m.feeds JOIN refold_collections c ON c.id = m.collection WHERE m.id = ?1`},
+	retractContribution: {"erasing a document", `DELETE FROM refold_contributions WHERE mapping = ?1 AND key = ?2`},
+	sentPage: {"erasing a document", `
+		SELECT document, seq FROM refold_deltas INDEXED BY refold_senders WHERE mapping = +?1 AND mapping > 0 LIMIT +?2`},
+	blankDelta:        {"erasing a document", `UPDATE refold_deltas SET body = x'', mapping = NULL WHERE document = ?1 AND seq = ?2`},
+	deltasOf:          {"erasing a document", `SELECT seq FROM refold_deltas WHERE document = +?1 ORDER BY seq LIMIT +?2`},
+	contributionSizes: {"erasing a document", `SELECT input, source, length(body) FROM refold_contributions WHERE document = +?1`},
+	nextMade: {"dropping a collection", `
+		SELECT id FROM refold_generations INDEXED BY refold_dropping
+		WHERE id > 0 AND state = 5 AND collection = +?1 AND space < 0 ORDER BY id LIMIT 1`},
 }
 
 // inGenerations restricts to the generations of a collection, the second parameter,
