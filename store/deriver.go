@@ -60,7 +60,9 @@ type Deriver interface {
 	//
 	// [Generator.Fill] of a derived generation fills its mappings, in the order of the
 	// sources and of their documents, and gives each document of a mapping a delta
-	// since the end of the log when the filling began. [Generator.Switch] asks for no dirty row, not parked, in
+	// since the end of the log when the filling began; those too which the mapping has
+	// and the generation of the source that is served now has not. Generation.Made
+	// counts them. [Generator.Switch] asks for no dirty row, not parked, in
 	// the generation and its mappings, since that mark or before, nor since before the
 	// oldest such row of what is served now. While a served generation is filled
 	// again, because another generation of a source is served, Generation.Filled

@@ -33,6 +33,9 @@ type mapping struct {
 	input  int
 	// mark is the end of the log when the filling began.
 	mark store.Since
+	// before is how many documents the mapping had then that are looked at too, the last
+	// of those to be filled.
+	before int
 }
 
 // made is what a document has besides that is made from others, or of a mapping.
@@ -112,7 +115,12 @@ func (s *Store) newDerivedLocked(d store.Derivation, state store.GenerationState
 
 // refillLocked begins the filling of a mapping.
 func (s *Store) refillLocked(m *mapping) {
-	m.filled, m.made, m.toFill = 0, 0, len(s.collections[m.source].listed())
+	source := s.collections[m.source]
+	m.filled, m.made, m.toFill = 0, 0, len(source.listed())
+	if m.before = 0; source.derived { // another generation may have had others
+		m.before = len(m.derived.contents)
+	}
+	m.toFill += m.before
 	m.mark = store.Since{Position: s.end, Time: time.Now().UTC().Round(0)}
 }
 

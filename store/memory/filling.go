@@ -17,19 +17,33 @@ func (s *Store) fillDerivedLocked(g *generation) (more bool) {
 	room := pageSize
 	var told []store.Key // filling announces nothing
 	for _, m := range g.derived.mappings {
-		end := min(m.filled+room, m.toFill)
-		for _, one := range s.collections[m.source].listed()[m.filled:end] {
-			if one != nil {
+		for ; m.filled < m.toFill; m.filled++ {
+			if room--; room < 0 {
+				return true
+			}
+			if one := s.toFillLocked(m); one != nil {
 				s.tellLocked(m.generation, one.key.ID, m.mark, false, nil, &told)
 				m.made++
 			}
 		}
-		room -= end - m.filled
-		if m.filled = end; m.filled < m.toFill {
-			return true
-		}
 	}
 	return false
+}
+
+// toFillLocked returns the next document that a mapping is filled with, nil if it is
+// not there any more: those of the source, and then those which the mapping has and the
+// source has not.
+func (s *Store) toFillLocked(m *mapping) *content {
+	source := s.collections[m.source]
+	i := m.filled - (m.toFill - m.before)
+	if i < 0 {
+		return source.listed()[m.filled]
+	}
+	one := m.derived.contents[i]
+	if source.documents[one.key.ID] != nil {
+		return nil
+	}
+	return one
 }
 
 // derivedObstacle returns what is in the way of serving a generation.
