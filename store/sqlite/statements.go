@@ -493,7 +493,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropProgressOf: {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
 	getFeeding: {"erasing a document", `
 		SELECT m.source, m.feeds, f.version, f.state, f.epoch, c.name, c.serving FROM refold_generations m
-		JOIN refold_generations f ON f.id = m.feeds JOIN refold_collections c ON c.id = m.collection WHERE m.id = ?1`},
+		JOIN refold_generations f ON f.id = m.feeds JOIN refold_collections c ON c.id = m.collection WHERE m.id = +?1`},
 	retractContribution: {"erasing a document", `DELETE FROM refold_contributions WHERE mapping = ?1 AND key = ?2`},
 	sentPage: {"erasing a document", `
 		SELECT document, seq FROM refold_deltas INDEXED BY refold_senders WHERE mapping = +?1 AND mapping > 0 LIMIT +?2`},
