@@ -28,11 +28,14 @@ func (s *Store) forget(ctx context.Context, key store.Key) (dirty []store.Key, e
 		return nil, err
 	}
 	s.forgotten[s.hash(key)] = struct{}{}
-	if d := s.documentLocked(key); d != nil {
-		c := s.collections[key.Collection]
-		for _, m := range c.dependents {
-			dirty = append(dirty, s.withdrawLocked(m, key.ID)...)
-		}
+	c := s.collections[key.Collection]
+	if c == nil {
+		return nil, nil
+	}
+	for _, m := range c.dependents {
+		dirty = append(dirty, s.withdrawLocked(m, key.ID)...)
+	}
+	if d := c.documents[key.ID]; d != nil {
 		for _, g := range c.living() {
 			g.removeLocked(key.ID)
 		}
