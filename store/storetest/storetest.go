@@ -99,6 +99,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		})
 	}
 	t.Run("model", s.model)
+	t.Run("derived model", s.derivedModel)
 }
 
 // suite is a backend under test.
