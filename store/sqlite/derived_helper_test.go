@@ -29,7 +29,7 @@ func tagsOf(view string) (pairs []store.Pair) {
 // loadNamed loads a document with its view.
 func loadNamed(t testing.TB, s *Store, name, id string) store.Document {
 	t.Helper()
-	docs, err := s.Load(t.Context(), []store.Key{{Collection: name, ID: id}}, store.WithViews)
+	docs, err := s.Load(background, []store.Key{{Collection: name, ID: id}}, store.WithViews)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func loadNamed(t testing.TB, s *Store, name, id string) store.Document {
 
 func commitOne(t testing.TB, s *Store, c store.Commit) store.Outcome {
 	t.Helper()
-	outcomes, err := s.Commit(t.Context(), []store.Commit{c})
+	outcomes, err := s.Commit(background, []store.Commit{c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func commitOne(t testing.TB, s *Store, c store.Commit) store.Outcome {
 // first returns the first runnable document of a name; Head is 0 if there is none.
 func first(t testing.TB, s *Store, name string) (d store.Document) {
 	t.Helper()
-	for r, err := range s.Runnable(t.Context(), []string{name}) {
+	for r, err := range s.Runnable(background, []string{name}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func reduceOne(t testing.TB, s *Store, d store.Document) {
 	t.Helper()
 	view := ""
 	for after := (store.Contributor{}); ; {
-		some, err := s.Contributions(t.Context(), d.Key, after, store.Budget{Operations: 2})
+		some, err := s.Contributions(background, d.Key, after, store.Budget{Operations: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func buildOne(t testing.TB, s *Store, d store.Document) {
 // which one it was; none if everything is done.
 func deriving(t testing.TB, s *Store, version int) string {
 	t.Helper()
-	ctx := t.Context()
+	ctx := background
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -207,7 +207,7 @@ func deriving(t testing.TB, s *Store, version int) string {
 // generationsOf returns those of a collection, of one version unless it is 0.
 func generationsOf(t testing.TB, s *Store, name string, version int) []store.Generation {
 	t.Helper()
-	all, err := s.Generations(t.Context(), name)
+	all, err := s.Generations(background, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func mustBeDerived(t testing.TB, s *Store) {
 	t.Helper()
 	want := make(map[string]string)
 	contributions := int64(0)
-	for d, err := range s.Scan(t.Context(), "notes", "", store.WithViews) {
+	for d, err := range s.Scan(background, "notes", "", store.WithViews) {
 		if err != nil {
 			t.Fatal(err)
 		}
