@@ -38,8 +38,8 @@ import "context"
 //     and has another view.
 //   - deleted by its fold: it has no view, so that it contributes to nothing, and who
 //     read it is told.
-//   - forgotten: its contributions are removed, who had them or read it gets a delta,
-//     and its documents of mappings and what was recorded of reading it are gone when
+//   - forgotten: its contributions are removed, who had them or read it gets a delta
+//     since the end of the log, and its documents of mappings and what was recorded of reading it are gone when
 //     [Eraser.Forget] returns.
 //   - another generation of the source is served: each of its mappings is filled again.
 //
