@@ -32,6 +32,9 @@ func (w *registerWork) do(t *transaction) error {
 		_, err = t.makeCollection(w.name, int64(w.version))
 		return err
 	}
+	if err := in.notDerived("collection to register"); err != nil {
+		return err
+	}
 	version := int64(w.version)
 	if in.version == 0 {
 		in.version = version
@@ -48,6 +51,15 @@ func (w *registerWork) do(t *transaction) error {
 		t.touch = true // it may be visible and not synced
 		return nil
 	}
+	if err := t.makeRoom(in, version); err != nil {
+		return err
+	}
+	return t.start(in, version)
+}
+
+// makeRoom retires the generation that is being built for one of a version that does not
+// live, which must be higher than all that do.
+func (t *transaction) makeRoom(in *collection, version int64) error {
 	stored := in.version
 	if in.building != 0 {
 		row, err := t.run.one(getKept, in.building)
@@ -59,14 +71,12 @@ func (w *registerWork) do(t *transaction) error {
 		}
 	}
 	if version < stored {
-		return &store.VersionError{Collection: w.name, Stored: int(stored), Registered: w.version}
+		return &store.VersionError{Collection: in.name, Stored: int(stored), Registered: int(version)}
 	}
 	if in.building != 0 {
-		if err := t.retire(in, in.building); err != nil {
-			return err
-		}
+		return t.retire(in, in.building)
 	}
-	return t.start(in, version)
+	return nil
 }
 
 // Collections implements [store.Registrar].
@@ -74,7 +84,7 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	var all []store.Collection
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(allCollections, func(row []driver.Value) bool {
-			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2])})
+			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2]), Derived: truth(row[3])})
 			return true
 		})
 	})
