@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -19,20 +18,19 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	outcomes, announced, err := s.commit(ctx, commits, &told)
 	if err == nil {
 		s.listeners.Dirty(told)
-		s.listeners.Committed(announced, outcomes)
+		s.listeners.Committed(announced)
 	}
 	return outcomes, err
 }
 
-// commit also returns the commits by the names under which they are announced, and adds
-// to told what they have made dirty elsewhere.
-func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]store.Key) ([]store.Outcome, []store.Commit, error) {
+// commit also returns the documents that are announced, those of stale commits left out,
+// and adds to told what they have made dirty elsewhere.
+func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]store.Key) ([]store.Outcome, []store.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
 		return nil, nil, err
 	}
-	announced := commits
 	for i := range commits {
 		c := &commits[i]
 		in, d := s.namedLocked(c.Key)
@@ -43,25 +41,19 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]stor
 				Want:  fmt.Sprintf("at most the head, %d", head),
 			}
 		}
-		if in == nil {
-			continue
-		}
-		if !d.stale(c) {
+		if in != nil && !d.stale(c) {
 			if err := in.checkReads(c); err != nil {
 				return nil, nil, err
 			}
 		}
-		if k := in.announced(c.Key); k != c.Key {
-			if &announced[0] == &commits[0] {
-				announced = slices.Clone(commits)
-			}
-			announced[i].Key = k
-		}
 	}
 	now := time.Now()
-	outcomes := make([]store.Outcome, len(commits))
+	outcomes, announced := make([]store.Outcome, len(commits)), make([]store.Key, 0, len(commits))
 	for i := range commits {
-		outcomes[i] = s.commitLocked(&commits[i], now, told)
+		if outcomes[i] = s.commitLocked(&commits[i], now, told); outcomes[i] != store.Stale {
+			in, _ := s.namedLocked(commits[i].Key)
+			announced = append(announced, in.announced(commits[i].Key))
+		}
 	}
 	return outcomes, announced, nil
 }

@@ -151,9 +151,6 @@ func (x *delivery) replace(key string, now *store.Pair) {
 func (s *Store) withdrawLocked(m *mapping, id string) (told []store.Key) {
 	x := delivery{s: s, m: m, since: s.endLocked(), told: &told, forgets: true}
 	if x.from = m.documents[id]; x.from != nil {
-		if x.from.dirty() {
-			x.since = x.from.since()
-		}
 		for _, d := range x.from.made.keys.after("", math.MaxInt, nil) {
 			x.replace(d.key.ID, nil)
 		}

@@ -32,8 +32,8 @@ func (c *collection) living() []*generation {
 
 // ofVersion returns the generation of a version, nil if there is none.
 func (c *collection) ofVersion(version int) *generation {
-	for _, g := range c.living() {
-		if g.version == version && version != 0 {
+	for _, g := range c.generations() {
+		if g != nil && g.version == version && version != 0 {
 			return g
 		}
 	}
@@ -42,9 +42,16 @@ func (c *collection) ofVersion(version int) *generation {
 
 // heldBackLocked reports whether no document of a generation is to be run.
 func (c *collection) heldBackLocked(g *generation, now time.Time) bool {
-	left := c.heldUntil.Sub(now)
 	served := g == c.generation || g.derived != nil && g.derived.mapping != nil && g.derived.mapping.feeds == c.generation
-	return c.paused || served && left > 0 && left <= store.MaxHold
+	return c.paused || served && c.held(now) > 0
+}
+
+// held returns for how long what is served is held yet.
+func (c *collection) held(now time.Time) time.Duration {
+	if left := c.heldUntil.Sub(now); left > 0 && left <= store.MaxHold {
+		return left
+	}
+	return 0
 }
 
 // generationLocked returns the generation that a name means and where it is, nil if
@@ -83,8 +90,8 @@ func (g *generation) announced(k store.Key) store.Key {
 	if g.derived != nil {
 		return g.keyOf(k.ID)
 	}
-	if n, err := store.ParseCollection(k.Collection); err == nil && g.state == store.Serving {
-		k.Collection = n.Name
+	if g.state == store.Serving {
+		k.Collection = store.BareName(k.Collection)
 	}
 	return k
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -31,7 +30,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 		return nil, err
 	}
 	s.listeners.Dirty(w.woken)
-	s.listeners.Committed(w.announced, w.outcomes)
+	s.listeners.Committed(w.announced)
 	return w.outcomes, nil
 }
 
@@ -39,8 +38,8 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 type commitWork struct {
 	commits   []store.Commit
 	outcomes  []store.Outcome
-	announced []store.Commit // commits, by the names under which they are announced
-	woken     []store.Key    // what is dirty elsewhere by them, by such names
+	announced []store.Key // of commits that are not stale
+	woken     []store.Key // what is dirty elsewhere by them, by such names
 }
 
 // guarded is a document as it is found in the transaction of a commit.
@@ -58,7 +57,7 @@ type guarded struct {
 
 func (w *commitWork) do(t *transaction) error {
 	found := make([]guarded, len(w.commits))
-	w.announced, w.woken = w.commits, nil
+	w.announced, w.woken = make([]store.Key, 0, len(w.commits)), nil
 	for i := range w.commits {
 		c := &w.commits[i]
 		in, err := t.generation(c.Key.Collection)
@@ -67,15 +66,6 @@ func (w *commitWork) do(t *transaction) error {
 		}
 		if err := found[i].check(t, in, c); err != nil {
 			return err
-		}
-		if in == nil {
-			continue
-		}
-		if k := in.announced(c.Key); k != c.Key {
-			if &w.announced[0] == &w.commits[0] {
-				w.announced = slices.Clone(w.commits)
-			}
-			w.announced[i].Key = k
 		}
 	}
 	w.outcomes = make([]store.Outcome, len(w.commits))
@@ -92,6 +82,9 @@ func (w *commitWork) do(t *transaction) error {
 		}
 		if err != nil {
 			return err
+		}
+		if w.outcomes[i] != store.Stale {
+			w.announced = append(w.announced, g.in.announced(c.Key))
 		}
 	}
 	return nil

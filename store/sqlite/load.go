@@ -119,6 +119,9 @@ type spending struct {
 	operations int
 	bytes      int64
 	spent      bool
+	// found is the last generation with a version that was read from, and space that of it.
+	found string
+	space int64
 }
 
 // read appends the operations of a range that the budget allows. It reads at
@@ -140,11 +143,14 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 	if version != 0 || source != "" {
 		// Its operations are those of the collection, if there is such a generation that
 		// is not a derived one.
-		in, err := find(c, r.Key.Collection)
-		if err != nil || in.id == 0 {
-			return err
+		if b.found != r.Key.Collection {
+			in, err := find(c, r.Key.Collection)
+			if err != nil || in.id == 0 {
+				return err
+			}
+			b.found, b.space = r.Key.Collection, in.space
 		}
-		space = in.space
+		space = b.space
 	}
 	row := func(row []driver.Value) bool {
 		op := asOperation(row)
