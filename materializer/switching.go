@@ -24,6 +24,12 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 		k.builds[c.own] = b
 	}
 	o, err := k.serve(ctx, c, false)
+	if err == nil && o.Why == store.ParkedBehind {
+		var first bool
+		if first, err = k.servesNothing(ctx, c.name); first {
+			o, err = k.serve(ctx, c, true)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -43,6 +49,21 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	}
 	b.held = time.Now()
 	return lookBehind, k.holdAndSwitch(ctx, c)
+}
+
+// servesNothing reports whether a derived collection has nothing to serve yet, so that its first
+// generation cannot be worse for a document that is parked in it.
+func (m *Materializer) servesNothing(ctx context.Context, name string) (bool, error) {
+	if !m.derived(name) {
+		return false, nil
+	}
+	all, err := m.st.Generations(ctx, name)
+	for _, g := range all {
+		if g.State == store.Serving {
+			return g.Version == 0, err
+		}
+	}
+	return false, err
 }
 
 // serve is a switch to the generation of a collection.
