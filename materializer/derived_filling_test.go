@@ -28,6 +28,17 @@ func onEach(t *testing.T, test func(t *testing.T, st store.Backend)) {
 	})
 }
 
+// another returns an empty store of the same kind.
+func another(t *testing.T, st store.Backend) store.Backend {
+	t.Helper()
+	var next store.Backend = memory.New(nil)
+	if _, ok := st.(*sqlite.Store); ok {
+		next = must(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), nil))(t)
+	}
+	t.Cleanup(func() { _ = next.Close() })
+	return next
+}
+
 // A collection over sources that are there already is filled, and a wait waits for that; it
 // is not read half made.
 func TestDerivedOverWhatIsThere(t *testing.T) {
