@@ -8,8 +8,12 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
-// effectBytes is about how many bytes of contributions one commit of effects writes.
-const effectBytes = 4 << 20
+// The most that one commit of effects does, because appends wait for it: documents, each
+// of which takes some 25 µs to 100 µs, and bytes of contributions. At least one is done.
+const (
+	effectDocuments = 250
+	effectBytes     = 1 << 20
+)
 
 // effect is what one derived document gets.
 type effect struct {
@@ -32,7 +36,7 @@ type slice struct {
 
 // full reports whether nothing more is to be done.
 func (s *slice) full() bool {
-	return len(s.effects)+len(s.readers) >= store.MaxEffects || s.size >= effectBytes
+	return len(s.effects) >= effectDocuments || s.size >= effectBytes
 }
 
 func (s *slice) add(e effect) {
@@ -113,9 +117,15 @@ func (g *guarded) plan(t *transaction, c *store.Commit, to *receivers, s *slice)
 	case keys:
 	case e.Touch:
 		for i := range e.Pairs {
+			if s.full() {
+				return nil
+			}
 			s.add(effect{key: e.Pairs[i].Key})
+			s.round.After = e.Pairs[i].Key
 		}
-		s.round.After, keys = e.Upto, e.Upto == ""
+		if keys = e.Upto == ""; !keys {
+			s.round.After = e.Upto
+		}
 	default:
 		var err error
 		if keys, err = g.compare(t, e, s); err != nil {
@@ -129,7 +139,7 @@ func (g *guarded) plan(t *transaction, c *store.Commit, to *receivers, s *slice)
 		s.round.Readers, s.round.After = true, ""
 	}
 	// One more than can be done, so that it shows whether there are more.
-	room := store.MaxEffects - len(s.effects)
+	room := effectDocuments - len(s.effects)
 	after, _ := strconv.ParseInt(s.round.After, 10, 64)
 	s.over = true
 	return t.run.each(readersPage, func(row []driver.Value) bool {
