@@ -189,6 +189,10 @@ var fillChecks = []check{
 		}
 		f.reduce(versioned("tags@2", "t"), "of version 2")
 		f.reduce(versioned("tags@2", "u"), "of version 2")
+		late := f.view(tag("t"), "late")
+		if other := f.load(versioned("tags@2", "t")); other.Applied != late.Loaded || other.Epoch == late.Epoch {
+			f.Errorf("the document is %+v, in the other generation its epoch is %d", other, late.Epoch)
+		}
 		at := lastChange(f)
 		var switched []string
 		f.Cleanup(f.b.Listen(store.Listener{Switched: func(name string) { switched = append(switched, name) }}))
@@ -201,6 +205,7 @@ var fillChecks = []check{
 			f.Errorf("heard of %q, version %d is served", switched, f.servedVersion("tags"))
 		}
 		f.mustView(tag("t"), 1, "of version 2")
+		f.mustCommit(store.Stale, late)
 		f.mustHave(tag("u"), "0:a=new")
 		if all := collect(f.T, f.b.Changes(background, "tags", at, store.WithViews)); len(all) != 2 {
 			f.Errorf("%d documents changed by the switch, want 2", len(all))
