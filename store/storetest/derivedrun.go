@@ -49,19 +49,20 @@ func (s *suite) derivedModel(t *testing.T) {
 			}
 		}
 		actions := map[string]func(*rapid.T){
-			"":        run.check,
-			"append":  run.appendSome,
-			"run":     run.some,
-			"runs":    run.some,
-			"all":     run.all,
-			"begin":   run.begin,
-			"end":     run.end,
-			"fail":    run.fail,
-			"derive":  run.derive,
-			"rebuild": run.rebuild,
-			"switch":  run.rebuild,
-			"remove":  run.remove,
-			"settle":  run.settle,
+			"":          run.check,
+			"append":    run.appendSome,
+			"run":       run.some,
+			"runs":      run.some,
+			"all":       run.all,
+			"begin":     run.begin,
+			"end":       run.end,
+			"overtaken": run.overtaken,
+			"fail":      run.fail,
+			"derive":    run.derive,
+			"rebuild":   run.rebuild,
+			"switch":    run.rebuild,
+			"remove":    run.remove,
+			"settle":    run.settle,
 		}
 		if rapid.Bool().Draw(r, "derive all") {
 			for _, d := range modelDerivations {
@@ -188,6 +189,20 @@ func (m *derivedRun) end(r *rapid.T) {
 		i := rapid.IntRange(0, len(m.hand)-1).Draw(r, "run")
 		c := m.hand[i]
 		m.hand = slices.Delete(m.hand, i, i+1)
+		m.commit(r, c)
+	}
+}
+
+// overtaken is a run during which everything else is appended to and run.
+func (m *derivedRun) overtaken(r *rapid.T) {
+	if k, ok := m.drawn(r); ok {
+		c := m.run(r, k, true)
+		m.appendSome(r)
+		for _, one := range collect(r, m.b.Runnable(background, m.everything(r))) {
+			if one.Key != k && m.load(r, one.Key).Dirty() {
+				m.commit(r, m.run(r, one.Key, false))
+			}
+		}
 		m.commit(r, c)
 	}
 }

@@ -137,8 +137,10 @@ var fillChecks = []check{
 		stays(false, store.ParkedBehind, versioned("tags@1", "t"))
 		mustResume(f, 1, versioned("tags@1", "t"))
 		f.reduce(versioned("tags@1", "t"), "2")
+		f.park(mapped("tags@1<notes", "later"))
 		f.switchTo("tags@1", false, store.Unhindered) // what came later is in nobody's way
 		f.mustBeTags("1 serving")
+		mustResume(f, 1, mapped("tags<notes", "later"))
 		f.mustRunOf("tags<notes", "later")
 	}},
 	{"parked documents can be overruled", func(f *fixture) {
@@ -187,6 +189,10 @@ var fillChecks = []check{
 		}
 		f.reduce(versioned("tags@2", "t"), "of version 2")
 		f.reduce(versioned("tags@2", "u"), "of version 2")
+		late := f.view(tag("t"), "late")
+		if other := f.load(versioned("tags@2", "t")); other.Applied != late.Loaded || other.Epoch == late.Epoch {
+			f.Errorf("the document is %+v, in the other generation its epoch is %d", other, late.Epoch)
+		}
 		at := lastChange(f)
 		var switched []string
 		f.Cleanup(f.b.Listen(store.Listener{Switched: func(name string) { switched = append(switched, name) }}))
@@ -199,6 +205,7 @@ var fillChecks = []check{
 			f.Errorf("heard of %q, version %d is served", switched, f.servedVersion("tags"))
 		}
 		f.mustView(tag("t"), 1, "of version 2")
+		f.mustCommit(store.Stale, late)
 		f.mustHave(tag("u"), "0:a=new")
 		if all := collect(f.T, f.b.Changes(background, "tags", at, store.WithViews)); len(all) != 2 {
 			f.Errorf("%d documents changed by the switch, want 2", len(all))
@@ -242,6 +249,21 @@ var fillChecks = []check{
 			f.Errorf("the generations are %+v", all)
 		}
 		f.mustView(tag("t"), 1, "0:a=x")
+	}},
+	{"P42_WhatASwitchDropsIsToldNoMore", func(f *fixture) {
+		tagged(f)
+		for version := 2; version <= 3; version++ {
+			f.derive(tags(version))
+			f.switchTo(fmt.Sprint("tags@", version), false, store.Unhindered)
+		}
+		f.mustBeTags("2 kept", "3 serving")
+		heard := f.heard()
+		f.write(key("a"), "x")
+		if got := heard(); got != "notes/a tags@2<notes/a tags@3<notes/a" {
+			f.Errorf("announced is %q", got)
+		}
+		f.sweep()
+		mustScan(f, "tags@1<notes", "")
 	}},
 	{"what was cancelled can be begun again", func(f *fixture) {
 		mustRegister(f, "notes", 1)
