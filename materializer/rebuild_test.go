@@ -272,9 +272,9 @@ func TestP40_DeletedStaysDeleted(t *testing.T) {
 	})
 }
 
-// P42: two processes that start the same rebuild at once make one of it, and each error
+// P42, F12: two processes that start the same rebuild at once make one of it, and each error
 // is told.
-func TestP42_TwoRebuildsAtOnce(t *testing.T) {
+func TestP42_F12_TwoRebuildsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(nil)
 		cfg := materializer.Config{Shared: true}
