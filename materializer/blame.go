@@ -44,7 +44,7 @@ func (e *engine) report(c *store.Commit) {
 		e.counts.parked.Add(1)
 		event, message = e.cfg.Logger.Error(), "parked: its fold failed for good"
 	}
-	event.Str("collection", c.Key.Collection).Str("document", c.Key.ID).Int64("seq", f.Seq).Int("attempt", f.Attempts).
+	event.Str("collection", e.shown(c.Key).Collection).Str("document", c.Key.ID).Int64("seq", f.Seq).Int("attempt", f.Attempts).
 		Str(zerolog.ErrorFieldName, f.Error).Msg(message)
 }
 
@@ -58,10 +58,13 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	before.ops, before.limit, before.until = it.run.ops[:it.run.at], worker.Limit{}, time.Time{}
 	prefix := *it
 	prefix.index = 0
-	prefix.result = e.collection(it.doc.Key.Collection).fold(ctx, &before)
+	prefix.result = folded{}
+	if it.of.kind.reads() {
+		prefix.result = it.of.fold(ctx, &before)
+	}
 	prefix.result.err = worker.ErrGoexit
 	e.prepare(ctx, h, &prefix)
 	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {
-		e.cfg.Logger.Warn().Err(err).Stringer("document", it.doc.Key).Msg("cannot record a failure")
+		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(it.doc.Key)).Msg("cannot record a failure")
 	}
 }

@@ -27,6 +27,10 @@ type Health struct {
 	// failure, the parked ones, the dirty ones of paused and those of unregistered
 	// collections.
 	Dirty, Waiting, Parked, Paused, Unregistered int64
+	// Building is how many documents are dirty in generations that are not served, and
+	// whose folds are registered here: those being built, and those that are kept. They are
+	// not among Dirty.
+	Building int64
 	// Suspects is how many documents are left that were dirty when the last process
 	// ended without a word, or that others who share the store have left behind.
 	Suspects int64
@@ -43,8 +47,18 @@ type Health struct {
 // CollectionHealth is how one collection stands.
 type CollectionHealth struct {
 	Name string
-	// Registered tells whether it is registered here, Paused whether it is held back.
-	Registered, Paused bool
+	// Derived tells that it is made from others. What its sources have still to tell it, one row
+	// for each of their documents that does, counts among its dirty documents and is
+	// counted like them; a Key of such a row has a collection like authors<files.
+	Derived bool
+	// Version is that of the fold whose views are served, 0 if nobody has registered it.
+	Version int
+	// Registered tells whether it is registered here, Served whether the fold of what is
+	// served is: if not, another process has to make its views. Paused tells whether it is
+	// held back.
+	Registered, Served, Paused bool
+	// Generations are all of the collection; nil if it has only the one that is served.
+	Generations []Generation
 	// Dirty are the dirty documents that are not parked, Waiting those of them that
 	// wait after a failure, Parked the parked ones.
 	Dirty, Waiting, Parked int64
@@ -88,14 +102,28 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	}
 	now := time.Now()
 	for _, c := range stored {
-		n, err := m.st.Count(ctx, c.Name)
+		n, err := m.count(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
-		registered := m.collection(c.Name) != nil
+		registered := m.registered(c.Name)
+		beside, err := m.Generations(ctx, c.Name)
+		if err != nil {
+			return fmt.Errorf("refold: reading the generations of %s: %w", c.Name, err)
+		}
+		if len(beside) < 2 {
+			beside = nil
+		}
+		for i := range beside {
+			if g := &beside[i]; g.Registered && g.State != Serving {
+				h.Building += g.Dirty
+			}
+		}
 		h.Collections = append(h.Collections, CollectionHealth{
-			Name: c.Name, Registered: registered, Paused: c.Paused,
-			Dirty: n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
+			Name: c.Name, Version: c.Version, Registered: registered, Paused: c.Paused, Derived: c.Derived,
+			Served:      m.collection(store.CollectionName{Name: c.Name, Version: max(c.Version, 1)}.String()) != nil,
+			Generations: beside,
+			Dirty:       n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
 			Oldest: n.Oldest.Key, Since: n.Oldest.Since.Time,
 			OldestParked: n.OldestParked.Key, ParkedSince: n.OldestParked.Since.Time,
 		})
@@ -118,6 +146,29 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	return m.countSuspects(ctx, h)
 }
 
+// count counts the documents of a collection, and those of the mappings that feed it.
+func (m *Materializer) count(ctx context.Context, name string) (store.Counts, error) {
+	all, err := m.st.Count(ctx, name)
+	for _, mapping := range mappingsOf(name, m.sourcesOf(name)) {
+		if err != nil {
+			break
+		}
+		var n store.Counts
+		n, err = m.st.Count(ctx, mapping)
+		all.Dirty, all.Waiting, all.Parked = all.Dirty+n.Dirty, all.Waiting+n.Waiting, all.Parked+n.Parked
+		all.Oldest, all.OldestParked = older(all.Oldest, n.Oldest), older(all.OldestParked, n.OldestParked)
+	}
+	return all, err
+}
+
+// older returns which of two documents lacks the older operation; either may be none.
+func older(a, b store.Runnable) store.Runnable {
+	if a.Key.ID == "" || b.Key.ID != "" && b.Since.Position < a.Since.Position {
+		return b
+	}
+	return a
+}
+
 // countSuspects reads them: those that were dirty when the last process ended are the
 // first of the runnable documents. Leases may be anywhere among them.
 func (m *Materializer) countSuspects(ctx context.Context, h *Health) error {
@@ -125,17 +176,15 @@ func (m *Materializer) countSuspects(ctx context.Context, h *Health) error {
 	if m.suspects.end.Load() == 0 && !shared {
 		return nil
 	}
-	for row, err := range m.st.Runnable(ctx, m.names()) {
+	for row, err := range m.mayBeSuspects(ctx) {
 		if err != nil {
 			return fmt.Errorf("refold: reading the suspects: %w", err)
 		}
 		switch {
-		case m.suspect(row.Since, row.Lease):
+		case m.suspect(row.Key, row.Since, row.Lease):
 			h.Suspects++
 		case m.sharing.elsewhere(row.Lease):
 			h.Leased++
-		case !shared:
-			return nil
 		}
 	}
 	return nil

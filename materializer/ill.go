@@ -97,8 +97,21 @@ func (e *engine) staleAgain(h *hand, it *item) {
 		return
 	}
 	times := e.ill.add(key, errStale)
-	e.cfg.Logger.Warn().Err(errStale).Stringer("document", key).Int("times", times).Msg("a run was thrown away")
+	e.cfg.Logger.Warn().Err(errStale).Stringer("document", e.shown(key)).Int("times", times).Msg("a run was thrown away")
 	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times)))
+}
+
+// troubleInRun handles an error of the store, or of what it has of sources, in the run
+// of one document.
+func (e *engine) troubleInRun(ctx context.Context, h *hand, it *item) {
+	err := it.result.trouble
+	if errors.Is(err, store.ErrClosed) {
+		e.fail(err)
+	}
+	if errors.Is(err, errMoved) || ctx.Err() != nil {
+		return // it goes to the tail of the queue
+	}
+	e.troubleOfOne(ctx, err, h, []int{it.index})
 }
 
 // troubleOfOne handles an error of the store about one document while there may
@@ -108,7 +121,7 @@ func (e *engine) troubleOfOne(ctx context.Context, err error, h *hand, left []in
 		key := h.tickets[i].Key
 		times := e.ill.add(key, err)
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Int("times", times).Msg("the store fails for a document")
+			e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(key)).Int("times", times).Msg("the store fails for a document")
 		}
 		e.slow.add(key)
 		h.settle(i, delayed(worker.Backoff{First: time.Second}.Delay(times)))

@@ -30,9 +30,15 @@ type leases struct {
 // document is never in the pool and in the lane at once.
 const carefully = "+careful"
 
+// besides does so for the pool of the generations that are not served.
+const besides = "+aside"
+
 func (l *leases) holderOf(h *hand) string {
-	if h.careful {
+	switch {
+	case h.careful:
 		return l.holder + carefully
+	case h.aside:
+		return l.holder + besides
 	}
 	return l.holder
 }
@@ -74,13 +80,40 @@ func (l *leases) take(ctx context.Context, h *hand, of []int) error {
 	if err != nil {
 		return err
 	}
+	var not []int
 	for i, a := range answers {
 		if a.Epoch == 0 {
 			h.settle(of[i], l.without(a))
 		}
+		if a.Why == store.NotRunnable {
+			not = append(not, of[i])
+		}
 		crowded = crowded || a.Why == store.Elsewhere
 	}
 	l.crowded.Store(crowded)
+	return l.lookAtHeld(ctx, h, not)
+}
+
+// lookAtHeld settles documents that could not be leased although they are dirty. What is
+// served is held then, or was paused just now, and this process may not know yet: who
+// waits for one of them would signal it again and again.
+func (l *leases) lookAtHeld(ctx context.Context, h *hand, of []int) error {
+	if len(of) == 0 {
+		return nil
+	}
+	keys := make([]store.Key, len(of))
+	for i := range of {
+		keys[i] = h.tickets[of[i]].Key
+	}
+	docs, err := l.e.st.Load(ctx, keys, store.WithoutViews)
+	if err != nil {
+		return err
+	}
+	for i := range docs {
+		if docs[i].Dirty() && !docs[i].Parked() {
+			h.settle(of[i], delayed(soon))
+		}
+	}
 	return nil
 }
 
@@ -101,8 +134,8 @@ func (l *leases) ask(ctx context.Context, h *hand, keys []store.Key, over bool) 
 		}
 		if a.Epoch > 0 && a.Lease.LeftBehind() && a.Lease.Holder != l.holderOf(h) {
 			l.e.counts.leftBehind.Add(1)
-			l.e.cfg.Logger.Warn().Stringer("document", keys[i]). // #nosec G602 -- Lease returns one for each
-										Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
+			l.e.cfg.Logger.Warn().Stringer("document", l.e.shown(keys[i])). // #nosec G602 -- Lease returns one for each
+											Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
 		}
 	}
 	return answers, nil

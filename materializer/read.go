@@ -15,6 +15,8 @@ import (
 // View is a document as it is read.
 type View[S any] struct {
 	ID string
+	// Version is that of the fold that made it: of the generation that is served.
+	Version int
 	// State is the state after the operations 1 to Applied; the zero state if
 	// Applied is 0 or the document is deleted. It shares no memory with anything.
 	State S
@@ -57,13 +59,13 @@ func (c *Collection[S, O]) Get(ctx context.Context, id string, options ...ReadOp
 	if err := store.CheckKey(key); err != nil {
 		return View[S]{}, err
 	}
-	var least int64
+	var least goal
 	for _, o := range options {
 		seq, err := c.m.resolve(ctx, o.atLeast, key)
 		if err != nil {
 			return View[S]{}, err
 		}
-		least = max(least, seq)
+		least.seq = max(least.seq, seq)
 	}
 	doc, parked := store.Document{}, error(nil)
 	err := c.m.await(ctx, key, func() (bool, error) {
@@ -126,14 +128,14 @@ func (m *Materializer) resolve(ctx context.Context, token Token, key Key) (int64
 	return seqs[0], nil
 }
 
-// enough reports whether a document's view contains the seq, or never will. If
+// enough reports whether a document's view is as it is to be, or never will. If
 // not, it makes sure that somebody works on it. It is an error if the document
 // does not have the operation any more: it was erased.
-func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64, parked *error) (bool, error) {
+func (m *Materializer) enough(ctx context.Context, doc store.Document, g goal, parked *error) (bool, error) {
 	switch {
-	case doc.Applied >= seq:
+	case g.met(&doc):
 		return true, nil
-	case doc.Head < seq:
+	case doc.Head < g.seq:
 		return false, m.gone(ctx, doc.Key)
 	case doc.Parked():
 		f := doc.Failure
@@ -144,41 +146,59 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		return true, nil
 	}
 	switch {
-	case m.suspect(doc.Since, doc.Lease):
+	case m.suspect(ownKey(&doc), doc.Since, doc.Lease):
 		m.suspects.look() // the pool would pass it over
 	case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing.elsewhere(doc.Lease):
 		// It is looked at when that is over, also if the table has no room for it.
 		// A signal would then be one that is answered at once, and so on in a circle.
 	default:
-		m.nudge(doc.Key)
+		m.nudge(ownKey(&doc))
 	}
 	return false, nil
 }
 
-// nudge signals a document that is dirty, unless it is in hand already.
+// nudge signals a document that is dirty, unless it is in hand already, or its fold
+// is not registered here.
 func (m *Materializer) nudge(key Key) {
 	if !m.running.Load() {
 		return
 	}
-	if c := m.collection(key.Collection); c != nil && c.paused.Load() {
+	if c := m.collection(key.Collection); c == nil || c.paused.Load() || c.isHeld() {
 		return
 	}
 	if s := m.table.State(key); s == dispatcher.Idle || s == dispatcher.Cooling {
-		m.table.Signal(key)
+		m.again(key)
 	}
+}
+
+// again says that a document is dirty to who runs it.
+func (m *Materializer) again(own Key) {
+	if c := m.collection(own.Collection); c != nil && !c.served.Load() {
+		m.lookAside()
+		return
+	}
+	m.table.Signal(own)
 }
 
 // view decodes a loaded document.
 func (c *Collection[S, O]) view(doc store.Document) (View[S], error) {
-	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted, Epoch: doc.Epoch}
+	v := View[S]{ID: doc.Key.ID, Version: doc.Version, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted, Epoch: doc.Epoch}
 	if doc.Applied == 0 || doc.Deleted {
 		return v, nil
 	}
+	other := doc.Version != c.spec.Version
 	err := worker.Guard(func() (err error) {
-		v.State, err = c.spec.Views.Decode(doc.View)
+		if other && c.spec.Old != nil {
+			v.State, err = c.spec.Old(doc.Version, doc.View)
+		} else {
+			v.State, err = c.spec.Views.Decode(doc.View)
+		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && other:
+		return View[S]{}, fmt.Errorf("refold: decoding the view of %s, which version %d made, by version %d: %w", doc.Key, doc.Version, c.spec.Version, err)
+	case err != nil:
 		return View[S]{}, fmt.Errorf("refold: decoding the view of %s: %w", doc.Key, err)
 	}
 	return v, nil

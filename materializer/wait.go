@@ -32,6 +32,11 @@ func (c *Collection[S, O]) Wait(ctx context.Context, token Token, ids ...string)
 	if len(ids) == 0 {
 		return c.m.wait(ctx, token, []string{c.spec.Name})
 	}
+	return c.waitForEach(ctx, token, ids)
+}
+
+// waitForEach waits for documents one after the other.
+func (c *Collection[S, O]) waitForEach(ctx context.Context, token Token, ids []string) error {
 	var parked []error
 	for _, id := range ids {
 		key := c.key(id)
@@ -72,30 +77,54 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 	return c.Wait(ctx, end, ids...)
 }
 
-// wait waits for the runnable documents, then for those of paused collections, and
-// then looks at the parked ones. One that is resumed just before that is in
-// neither, so that the runnable ones are looked at once more.
+// wait waits for collections, and for all that they are made of.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
-	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
+	return m.waitForLevels(ctx, token, m.levels(collections))
+}
+
+// waitUpstream waits for all that a derived collection is made of.
+func (m *Materializer) waitUpstream(ctx context.Context, token Token, derived string) error {
+	return m.waitForLevels(ctx, token, m.upstream(derived))
+}
+
+// waitForLevels waits for one level after the other, and
+// then looks at the parked documents. One that is resumed just before that is in
+// neither, so that the dirty ones are looked at once more.
+func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels [][]string) error {
+	if _, err := m.st.Resolve(ctx, token, nil); err != nil || token.IsZero() {
 		return err
 	}
+	collections := slices.Concat(levels...)
 	for {
-		again, err := m.waitForRunnable(ctx, token, collections)
-		if err == nil && !again {
-			again, err = m.waitForPaused(ctx, token, collections)
+		for _, level := range levels {
+			if err := m.waitForLevel(ctx, token, level); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if again {
-			continue
-		}
+		again := false
 		parked, err := m.parkedBehind(ctx, token, collections)
 		if err == nil {
-			again, err = m.waitForRunnable(ctx, token, collections)
+			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil || !again {
 			return cmp.Or(err, parked)
+		}
+	}
+}
+
+// waitForLevel waits until derived collections are filled, then for the runnable
+// documents, and then for those that are held back.
+func (m *Materializer) waitForLevel(ctx context.Context, token Token, collections []string) error {
+	for {
+		again, err := m.waitForFilling(ctx, collections)
+		if err == nil && !again {
+			again, err = m.waitForRunnable(ctx, token, collections)
+		}
+		if err == nil && !again {
+			again, err = m.waitForHeldBack(ctx, token, collections)
+		}
+		if err != nil || !again {
+			return err
 		}
 	}
 }
@@ -128,19 +157,12 @@ func (m *Materializer) waitForRunnable(ctx context.Context, token Token, collect
 	return waited, nil
 }
 
-// waitForPaused waits for a document of a paused collection that lacks something
-// the token covers; it is not among the runnable ones. It reports false if there is
-// none.
-func (m *Materializer) waitForPaused(ctx context.Context, token Token, collections []string) (bool, error) {
-	stored, err := m.st.Collections(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range stored {
-		if !c.Paused || !slices.Contains(collections, c.Name) {
-			continue
-		}
-		key, err := m.lackingIn(ctx, token, c.Name)
+// waitForHeldBack waits for a document that lacks something the token covers, be it
+// runnable, or of a collection that is paused or held: those are not among the runnable
+// ones. It reports false if there is none.
+func (m *Materializer) waitForHeldBack(ctx context.Context, token Token, collections []string) (bool, error) {
+	for _, c := range collections {
+		key, err := m.lackingIn(ctx, token, c)
 		if err != nil {
 			return false, err
 		}
@@ -156,7 +178,7 @@ func (m *Materializer) waitForPaused(ctx context.Context, token Token, collectio
 	return false, nil
 }
 
-// lackingIn returns a document of a paused collection that lacks something the token
+// lackingIn returns a document of a collection that lacks something the token
 // covers and is not parked, or the zero key. That is the oldest one or none, unless
 // the token has writers that are ahead of others: then all are looked at.
 func (m *Materializer) lackingIn(ctx context.Context, token Token, collection string) (Key, error) {
@@ -175,11 +197,11 @@ func (m *Materializer) lackingIn(ctx context.Context, token Token, collection st
 		if !doc.Dirty() || doc.Parked() {
 			continue
 		}
-		seq, err := m.resolve(ctx, token, doc.Key)
+		g, err := m.goal(ctx, token, doc.Key)
 		if err != nil {
 			return Key{}, err
 		}
-		if doc.Applied < seq {
+		if !g.met(&doc) {
 			return doc.Key, nil
 		}
 	}
@@ -189,7 +211,7 @@ func (m *Materializer) lackingIn(ctx context.Context, token Token, collection st
 // lacks reports whether a document's view lacks operations that the token
 // covers.
 func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (bool, error) {
-	seq, err := m.resolve(ctx, token, key)
+	g, err := m.goal(ctx, token, key)
 	if err != nil {
 		return false, err
 	}
@@ -197,12 +219,12 @@ func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (bool, e
 	if err != nil {
 		return false, err
 	}
-	return docs[0].Applied < seq, nil
+	return !g.met(&docs[0]), nil
 }
 
 // waitFor waits for one document.
 func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error {
-	seq, err := m.resolve(ctx, token, key)
+	g, err := m.goal(ctx, token, key)
 	if err != nil {
 		return err
 	}
@@ -212,7 +234,7 @@ func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error 
 		if err != nil {
 			return false, err
 		}
-		return m.enough(ctx, docs[0], seq, &parked)
+		return m.enough(ctx, docs[0], g, &parked)
 	})
 	if err != nil {
 		return err
@@ -231,11 +253,11 @@ func (m *Materializer) parkedBehind(ctx context.Context, token Token, collection
 			if err != nil {
 				return nil, err
 			}
-			seq, err := m.resolve(ctx, token, doc.Key)
+			g, err := m.goal(ctx, token, doc.Key)
 			if err != nil {
 				return nil, err
 			}
-			if seq <= doc.Applied {
+			if g.met(&doc) {
 				continue
 			}
 			if n++; n <= most {

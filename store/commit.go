@@ -18,7 +18,7 @@ type Commit struct {
 	// if Applied is Loaded.
 	Deleted bool
 	// History tells that all operations from Loaded+1 to Applied are history; see
-	// [Change].
+	// [Change]. Of deltas the store knows that by itself.
 	History bool
 	// Failure is why the run ended before the last operation that it had read.
 	// nil means that it went well, and clears an earlier failure.
@@ -29,7 +29,8 @@ type Commit struct {
 	// what was recorded before, if Applied is beyond Loaded. If one that was not
 	// recorded before is not at the version that was read any more, the document gets
 	// another delta, with the Since that it had: the outcome is [StillDirty]. Each key
-	// once; nil is none.
+	// once; nil is none. One of what is no source is [ErrInvalid], for the whole call,
+	// unless the commit is stale.
 	Reads []Read
 	// Keep keeps the document's lease, if the document is still runnable, and lengthens
 	// it by these terms; nil gives it up. Whether it has run out does not matter: the

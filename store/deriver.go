@@ -8,9 +8,11 @@ import "context"
 // A derived document has no operations of its own. It has deltas: each is a source's
 // change that concerns it, with a seq like an operation's, and [Store.Operations]
 // returns them until they are applied; then they are gone. Head, Applied, the guard, leases,
-// failures and parking are those of any document. Its Since is taken over from the
-// source's row, so that the lowest Since of all dirty rows is exact across any number
-// of levels.
+// failures and parking are those of any document. A delta takes over the Since of the
+// source's row as its Position and Time, and the document's Since is the lowest of its
+// deltas', which need not come in order: what one source brings may be older than what
+// another one has brought before. So the lowest Since of all dirty rows is exact across
+// any number of levels.
 //
 // Between a source and a derived collection there is a mapping (authors@1<files): a
 // generation without views, with a document for each document of the source, of the
@@ -23,7 +25,12 @@ import "context"
 //	source ──commit──▶ mapping (authors@1<files) ──effects──▶ derived (authors@1) ──commit──▶ mappings of what is made of it …
 //
 // A commit whose view is byte for byte the one that was there changes nothing for
-// anybody: no mapping is told, and Document.Changed of a derived document stays.
+// anybody: no mapping is told, and Document.Changed of a derived document stays. That of
+// a document of a mapping changes by parking only, and so does what [Feed.Changes] tells
+// of it.
+//
+// Documents of mappings are announced by the full name of the mapping (authors@1<files),
+// whether what it feeds is served or not.
 //
 // What becomes of a source document, and of its dependents:
 //
@@ -37,8 +44,9 @@ import "context"
 //   - another generation of the source is served: each of its mappings is filled again.
 //
 // [Eraser.Drop] of a collection that a living mapping reads is an [InvalidError] that
-// names the derived collection. [Store.Append] and [Parking.Discard] to a derived
-// collection or a mapping are an [InvalidError].
+// names the derived collection. [Store.Append], [Parking.Discard],
+// [Eraser.Forget] and [Resolver.Resolve] of documents of a derived collection are an
+// [InvalidError].
 type Deriver interface {
 	// Derive registers a version of a derived collection, as [Registrar.Register]
 	// does that of others and with the same rules, and its mappings, which live and go
@@ -52,7 +60,9 @@ type Deriver interface {
 	//
 	// [Generator.Fill] of a derived generation fills its mappings, in the order of the
 	// sources and of their documents, and gives each document of a mapping a delta
-	// since the end of the log when the filling began. [Generator.Switch] asks for no dirty row, not parked, in
+	// since the end of the log when the filling began; those too which the mapping has
+	// and the generation of the source that is served now has not. Generation.Made
+	// counts them. [Generator.Switch] asks for no dirty row, not parked, in
 	// the generation and its mappings, since that mark or before, nor since before the
 	// oldest such row of what is served now. While a served generation is filled
 	// again, because another generation of a source is served, Generation.Filled
@@ -63,7 +73,9 @@ type Deriver interface {
 	// budget, where a contribution counts as an operation. The first one is returned
 	// whatever its size. None means that there are no more.
 	Contributions(ctx context.Context, key Key, after Contributor, budget Budget) ([]Contribution, error)
-	// Reads returns what a derived document read when its view was made, by collection and id.
+	// Reads returns what a derived document read when its view was made, by collection
+	// and id, but for documents that are forgotten. Both methods return nothing of what
+	// is no derived document.
 	Reads(ctx context.Context, key Key) ([]Read, error)
 }
 
@@ -97,9 +109,10 @@ type Contribution struct {
 
 // Read is a source document that the build of a derived one has read.
 type Read struct {
-	// Key names it, by its collection, without a version. It need not exist.
+	// Key names it, by its collection, without a version, which is one of the sources. It
+	// need not exist.
 	Key Key
-	// Version is [Document.Changed] when it was read.
+	// Version is [Document.Changed] when it was read, 0 if there was none.
 	Version int64
 }
 

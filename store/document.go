@@ -24,8 +24,8 @@ func (k Key) String() string {
 }
 
 // Since tells from when on a view lacks something: it is the place of the first
-// operation that is not in the view. The zero value means that nothing is
-// lacking.
+// operation that is not in the view, or the lowest of the deltas that are not; see
+// [Deriver]. The zero value means that nothing is lacking.
 type Since struct {
 	Position Position
 	// Time is when that operation was appended, by the store's clock, whatever

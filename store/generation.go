@@ -15,7 +15,8 @@ import (
 //	authors<files     the same of the generation that is served
 //
 // [Store.Load], [Store.Operations], [Store.Commit], [Store.Runnable], [Store.Scan],
-// [Parking.Parked], [Parking.Resume], [Censor.Count] and [Feed.Changes] take all of
+// [Parking.Parked], [Parking.Resume], [Censor.Count], [Feed.Changes], and what [Leaser]
+// and [Deriver] have of single documents take all of
 // them, as the name or as the collection of a key, and return names as they were
 // given. All other methods take a collection only, and those of them that write
 // return an [InvalidError] for a name with a version or a source. Where there is no
@@ -69,6 +70,14 @@ func CheckBare(name string) error {
 		return &InvalidError{Field: "collection name", Got: quoted(name), Want: "that of a collection, without a version or a source"}
 	}
 	return nil
+}
+
+// BareName returns the collection in a name, without its version and source.
+func BareName(name string) string {
+	if i := strings.IndexAny(name, "@<"); i >= 0 {
+		return name[:i]
+	}
+	return name
 }
 
 // String returns the text form.

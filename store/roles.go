@@ -53,6 +53,8 @@ type Collection struct {
 	Paused bool
 	// Derived tells that it is made from others, see [Deriver].
 	Derived bool
+	// Held is for how long what is served is held yet, see [Generator]; 0 if it is not.
+	Held time.Duration
 }
 
 // Resolver answers what a token means.

@@ -128,7 +128,7 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			if late {
 				sh.overtaken[c.Key.ID] = true
 			}
-			sh.touched[c.Key] = true
+			sh.touched[key(c.Key.ID)] = true
 			synced = synced || want[i] != store.Stale && c.Failure != nil && c.Failure.Park
 		}
 		sh.pending = func() {

@@ -64,17 +64,8 @@ func (sh *shared) reopen() {
 	sh.inner, sh.of = sh.open(), 0
 	sh.inner.Listen(store.Listener{
 		Dirty:     func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Dirty) },
-		Committed: func(keys []store.Key) { sh.announced(keys, committedKeys) },
+		Committed: func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Committed) },
 	})
-}
-
-// committedKeys announces commits.
-func committedKeys(ls *store.Listeners, keys []store.Key) {
-	commits := make([]store.Commit, len(keys))
-	for i := range keys {
-		commits[i].Key = keys[i]
-	}
-	ls.Committed(commits, make([]store.Outcome, len(keys)))
 }
 
 // announced is called by the store, in the goroutine that wrote.

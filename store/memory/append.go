@@ -31,6 +31,11 @@ func (s *Store) append(ctx context.Context, appends []store.Append) (result stor
 	// Everything is placed before anything is stored, so that a refusal has
 	// nothing to undo.
 	result = store.NewAppended(appends)
+	for i := range appends {
+		if err := s.notDerivedLocked("append", appends[i].Key); err != nil {
+			return store.Appended{}, at, err
+		}
+	}
 	next := s.end + 1
 	var covers store.Position
 	for i := range appends {

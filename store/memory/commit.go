@@ -1,9 +1,9 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -14,21 +14,23 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := store.CheckCommits(commits); err != nil {
 		return nil, err
 	}
-	outcomes, announced, err := s.commit(ctx, commits)
+	var told []store.Key
+	outcomes, announced, err := s.commit(ctx, commits, &told)
 	if err == nil {
-		s.listeners.Committed(announced, outcomes)
+		s.listeners.Dirty(told)
+		s.listeners.Committed(announced)
 	}
 	return outcomes, err
 }
 
-// commit also returns the commits by the names under which they are announced.
-func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, []store.Commit, error) {
+// commit also returns the documents that are announced, those of stale commits left
+// out, and adds to told what they have made dirty elsewhere.
+func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]store.Key) ([]store.Outcome, []store.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
 		return nil, nil, err
 	}
-	announced := commits
 	for i := range commits {
 		c := &commits[i]
 		in, d := s.namedLocked(c.Key)
@@ -39,40 +41,61 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Out
 				Want:  fmt.Sprintf("at most the head, %d", head),
 			}
 		}
-		if in == nil {
-			continue
-		}
-		if k := in.announced(c.Key); k != c.Key {
-			if &announced[0] == &commits[0] {
-				announced = slices.Clone(commits)
+		if in != nil && !d.stale(c) {
+			if err := in.checkReads(c); err != nil {
+				return nil, nil, err
 			}
-			announced[i].Key = k
 		}
 	}
 	now := time.Now()
-	outcomes := make([]store.Outcome, len(commits))
+	outcomes, announced := make([]store.Outcome, len(commits)), make([]store.Key, 0, len(commits))
 	for i := range commits {
-		outcomes[i] = s.commitLocked(&commits[i], now)
+		if outcomes[i] = s.commitLocked(&commits[i], now, told); outcomes[i] != store.Stale {
+			in, _ := s.namedLocked(commits[i].Key)
+			announced = append(announced, in.announced(commits[i].Key))
+		}
 	}
 	return outcomes, announced, nil
 }
 
 // commitLocked stores one result, unless its guard does not hold.
-func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
-	in, d := s.namedLocked(c.Key)
-	if d.stale(c) {
+func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) store.Outcome {
+	of, in := s.generationLocked(c.Key.Collection)
+	if in == nil || in.documents[c.Key.ID].stale(c) {
 		return store.Stale
 	}
+	d, since := in.documents[c.Key.ID], store.Since{}
 	in.leaveLocked(d)
-	if c.Applied > c.Loaded {
-		d.setView(c)
+	moves, other, again := c.Applied > c.Loaded, false, false
+	history := c.History || in.derived != nil && moves && d.allHistory(c.Applied)
+	switch {
+	case !moves:
+	case c.Effects != nil:
+		s.deliverLocked(d, in.derived.mapping, c, told)
+	default:
+		since = d.since()
+		other = d.setView(c)
+		if in.derived != nil {
+			d.settle()
+			again = s.readLocked(in, d, c.Reads)
+		}
 	}
-	if parks := c.Failure != nil && c.Failure.Park; parks || c.Applied > c.Loaded {
-		s.changeLocked(in, d, c.History && !parks)
+	if parks := c.Failure != nil && c.Failure.Park; parks || other || moves && in.derived == nil {
+		s.changeLocked(in, d, history && !parks)
 	}
 	d.setFailure(c.Failure, now)
+	if again {
+		var itself []store.Key // is told by the outcome
+		s.tellLocked(in, d.key.ID, since, false, nil, &itself)
+		in.leaveLocked(d)
+	}
 	d.settleLease(c.Keep, now)
 	in.enterLocked(d)
+	if other && in == of.generation {
+		for _, m := range of.dependents {
+			s.tellLocked(m.generation, d.key.ID, since, history, nil, told)
+		}
+	}
 	if d.dirty() {
 		return store.StillDirty
 	}
@@ -82,15 +105,23 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time) store.Outcome {
 // stale reports whether the guard of a commit does not hold. The document may be
 // nil.
 func (d *document) stale(c *store.Commit) bool {
-	return d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch
+	return d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch || c.Effects != nil && !d.in(c.Effects.From)
 }
 
-// setView replaces the view, which is never nil if there is one.
-func (d *document) setView(c *store.Commit) {
+// in reports whether the document of a mapping is in a round, or may begin it.
+func (d *document) in(r store.Round) bool {
+	return d.made.round == r || d.made.round == store.Round{} && r == store.Round{To: r.To}
+}
+
+// setView replaces the view, which is never nil if there is one, and reports whether it
+// is another one.
+func (d *document) setView(c *store.Commit) (other bool) {
+	other = d.deleted != c.Deleted || !c.Deleted && (d.view == nil || !bytes.Equal(d.view, c.View))
 	d.applied, d.deleted, d.view = c.Applied, c.Deleted, nil
 	if !c.Deleted {
 		d.view = append([]byte{}, c.View...)
 	}
+	return other
 }
 
 // setFailure replaces the record of what went wrong; nil clears it.

@@ -12,7 +12,7 @@ type content struct {
 	key store.Key
 	// index is where it is among the contents of its collection.
 	index int
-	// operations has operation n at index n-1.
+	// operations has operation n at index n-1; deltas that are applied are not there.
 	operations []operation
 	// ids has the seq of each operation with an id; nil if there is none.
 	ids map[string]int64
@@ -35,6 +35,8 @@ type document struct {
 	// notBefore is the end of the failure's delay; zero if there was none.
 	notBefore time.Time
 	lease     lease
+	// made is nil unless the document is made from others, or of a mapping.
+	made *made
 }
 
 // operation is an operation as it was placed, its memory owned by the store.
@@ -49,7 +51,26 @@ func (d *document) head() int64 {
 	if d == nil {
 		return 0
 	}
-	return int64(len(d.operations))
+	return d.gone() + int64(len(d.operations))
+}
+
+// gone returns the seq of the last delta that is gone. The document may be nil.
+func (d *document) gone() int64 {
+	if d == nil || d.made == nil {
+		return 0
+	}
+	return d.made.gone
+}
+
+// operation returns that of a seq, which must be there.
+func (d *document) operation(seq int64) *operation { return &d.operations[seq-d.gone()-1] }
+
+// last returns the position of the last operation.
+func (d *document) last() store.Position {
+	if d.made != nil {
+		return d.made.last
+	}
+	return d.operations[len(d.operations)-1].Position
 }
 
 func (d *document) dirty() bool  { return d.head() > d.applied }
@@ -81,10 +102,14 @@ func (d *document) asRunnable(name string, now time.Time) store.Runnable {
 	}
 }
 
-// since returns the place of the first operation that the view lacks.
+// since returns the place of the first operation that the view lacks, or of the lowest
+// delta.
 func (d *document) since() store.Since {
 	if !d.dirty() {
 		return store.Since{}
+	}
+	if d.made != nil {
+		return d.made.lowest
 	}
 	first := &d.operations[d.applied]
 	return store.Since{Position: first.Position, Time: first.appended}
@@ -97,11 +122,15 @@ func (c *generation) snapshot(d *document, name string, parts store.Parts) store
 		Key:     store.Key{Collection: name, ID: d.key.ID},
 		Version: c.version,
 		Head:    d.head(),
-		Last:    d.operations[len(d.operations)-1].Position,
+		Last:    d.last(),
 		Applied: d.applied,
 		Deleted: d.deleted,
 		Epoch:   d.epoch,
+		Changed: d.changed,
 		Since:   d.since(),
+	}
+	if d.made != nil {
+		copied.Contributions, copied.Round = d.made.count, d.made.round
 	}
 	if d.lease.holder != "" {
 		copied.Lease = d.lease.at(time.Now())

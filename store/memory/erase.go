@@ -13,21 +13,36 @@ func (s *Store) Forget(ctx context.Context, key store.Key) error {
 	if err := store.CheckKey(key); err != nil {
 		return err
 	}
+	dirty, err := s.forget(ctx, key)
+	s.listeners.Dirty(dirty)
+	return err
+}
+
+func (s *Store) forget(ctx context.Context, key store.Key) (dirty []store.Key, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
-		return err
+		return nil, err
+	}
+	if err := s.notDerivedLocked("document to forget", key); err != nil {
+		return nil, err
 	}
 	s.forgotten[s.hash(key)] = struct{}{}
-	if d := s.documentLocked(key); d != nil {
-		c := s.collections[key.Collection]
+	c := s.collections[key.Collection]
+	if c == nil {
+		return nil, nil
+	}
+	for _, m := range c.dependents {
+		dirty = append(dirty, s.withdrawLocked(m, key.ID)...)
+	}
+	if d := c.documents[key.ID]; d != nil {
 		for _, g := range c.living() {
 			g.removeLocked(key.ID)
 		}
 		c.contents[d.index] = nil
 		s.unlogLocked(func(gone *content) bool { return gone == d.content })
 	}
-	return nil
+	return dirty, nil
 }
 
 // Forgotten implements [store.Eraser].
@@ -63,11 +78,17 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 	if err := s.writableLocked(ctx); err != nil {
 		return err
 	}
-	if s.collections[collection] != nil {
+	if c := s.collections[collection]; c != nil {
+		if len(c.dependents) > 0 {
+			return &store.InvalidError{
+				Field: "collection to drop", Got: collection + ", of which " + c.dependents[0].of() + " is made", Want: "one that nothing is made of",
+			}
+		}
 		s.unlogLocked(func(gone *content) bool { return gone.key.Collection == collection })
 		delete(s.collections, collection)
 		s.changes++
 		s.dropped = s.changes
+		s.relinkLocked()
 	}
 	return nil
 }

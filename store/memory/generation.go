@@ -32,8 +32,8 @@ func (c *collection) living() []*generation {
 
 // ofVersion returns the generation of a version, nil if there is none.
 func (c *collection) ofVersion(version int) *generation {
-	for _, g := range c.living() {
-		if g.version == version && version != 0 {
+	for _, g := range c.generations() {
+		if g != nil && g.version == version && version != 0 {
 			return g
 		}
 	}
@@ -42,8 +42,16 @@ func (c *collection) ofVersion(version int) *generation {
 
 // heldBackLocked reports whether no document of a generation is to be run.
 func (c *collection) heldBackLocked(g *generation, now time.Time) bool {
-	left := c.heldUntil.Sub(now)
-	return c.paused || g == c.generation && left > 0 && left <= store.MaxHold
+	served := g == c.generation || g.derived != nil && g.derived.mapping != nil && g.derived.mapping.feeds == c.generation
+	return c.paused || served && c.held(now) > 0
+}
+
+// held returns for how long what is served is held yet.
+func (c *collection) held(now time.Time) time.Duration {
+	if left := c.heldUntil.Sub(now); left > 0 && left <= store.MaxHold {
+		return left
+	}
+	return 0
 }
 
 // generationLocked returns the generation that a name means and where it is, nil if
@@ -53,13 +61,18 @@ func (s *Store) generationLocked(name string) (*collection, *generation) {
 		return c, c.generation
 	}
 	n, err := store.ParseCollection(name)
-	if err != nil || n.Source != "" {
+	if err != nil || s.collections[n.Name] == nil {
 		return nil, nil
 	}
-	if c := s.collections[n.Name]; c != nil {
-		return c, c.ofVersion(n.Version)
+	c := s.collections[n.Name]
+	g := c.generation
+	if n.Version > 0 {
+		g = c.ofVersion(n.Version)
 	}
-	return nil, nil
+	if n.Source != "" {
+		g = g.from(n.Source)
+	}
+	return c, g
 }
 
 // namedLocked returns a document and where it is, or nil. The collection of the key may
@@ -74,8 +87,11 @@ func (s *Store) namedLocked(k store.Key) (*generation, *document) {
 
 // announced returns the key under which a document of the generation is announced.
 func (g *generation) announced(k store.Key) store.Key {
-	if n, err := store.ParseCollection(k.Collection); err == nil && g.state == store.Serving {
-		k.Collection = n.Name
+	if g.derived != nil {
+		return g.keyOf(k.ID)
+	}
+	if g.state == store.Serving {
+		k.Collection = store.BareName(k.Collection)
 	}
 	return k
 }
@@ -83,6 +99,9 @@ func (g *generation) announced(k store.Key) store.Key {
 // add makes a document of the generation, whose view lacks everything.
 func (g *generation) add(c *content) *document {
 	d := &document{content: c, epoch: g.epoch}
+	if g.derived != nil {
+		d.made = new(made)
+	}
 	g.documents[c.key.ID] = d
 	g.ids.insert(text(c.key.ID), d)
 	return d

@@ -50,9 +50,15 @@ func (s *Store) Generations(ctx context.Context, name string) ([]store.Generatio
 	var all []store.Generation
 	for _, g := range c.living() {
 		all = append(all, store.Generation{
-			Version: g.version, State: g.state, Filled: g.filled == g.toFill,
-			Scanned: int64(g.filled), ToScan: int64(g.toFill), Made: int64(g.made), Started: g.started, Until: g.until,
+			Version: g.version, State: g.state, Filled: true, Started: g.started, Until: g.until,
 		})
+		told := &all[len(all)-1]
+		for _, f := range g.filling() {
+			told.Filled = told.Filled && f.filled == f.toFill
+			told.Scanned += int64(f.filled)
+			told.ToScan += int64(f.toFill)
+			told.Made += int64(f.made)
+		}
 	}
 	slices.SortFunc(all, func(a, b store.Generation) int { return cmp.Compare(a.Version, b.Version) })
 	return all, nil
@@ -96,6 +102,10 @@ func (s *Store) writeCollection(ctx context.Context, name string, f func(*collec
 // Fill implements [store.Generator].
 func (s *Store) Fill(ctx context.Context, name string) (more bool, err error) {
 	err = s.writeGeneration(ctx, name, func(c *collection, g *generation) error {
+		if g.derived != nil {
+			more = s.fillDerivedLocked(g)
+			return nil
+		}
 		end := min(g.filled+pageSize, g.toFill)
 		for _, one := range c.contents[g.filled:end] {
 			if one != nil && g.documents[one.key.ID] == nil {
@@ -117,7 +127,12 @@ func (s *Store) Switch(ctx context.Context, name string, terms store.SwitchTerms
 		if g.state == store.Serving {
 			return nil
 		}
-		if obstacle = c.obstacle(g, name, terms.Force); obstacle.Why != store.Unhindered {
+		if g.derived != nil {
+			obstacle = c.derivedObstacle(g, terms.Force)
+		} else {
+			obstacle = c.obstacle(g, name, terms.Force)
+		}
+		if obstacle.Why != store.Unhindered {
 			return nil
 		}
 		switched, _, _ = strings.Cut(name, "@")
@@ -168,7 +183,14 @@ func (s *Store) serveLocked(c *collection, g *generation, old store.GenerationSt
 	before.state, before.until = old, until
 	g.state, g.until = store.Serving, time.Time{}
 	c.generation, c.kept = g, before
+	if before.version == 0 { // it is that of a derived collection which nobody ever made
+		c.kept = nil
+	}
 	c.switched, c.heldUntil = s.changes, time.Time{}
+	s.relinkLocked()
+	for _, m := range c.dependents {
+		s.refillLocked(m)
+	}
 }
 
 // Hold implements [store.Generator].
@@ -208,6 +230,7 @@ func (s *Store) Retire(ctx context.Context, name string) error {
 		default:
 			c.kept = nil
 		}
+		s.relinkLocked()
 		return nil
 	})
 }

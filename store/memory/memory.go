@@ -61,8 +61,12 @@ type collection struct {
 	// switched is the number of the last switch; 0 if there was none.
 	switched int64
 	// contents are the documents in the order in which they were made; nil for one that
-	// was forgotten.
+	// was forgotten. Those of a derived collection are with its generations.
 	contents []*content
+	// derived tells that it is made from others.
+	derived bool
+	// dependents are the mappings that read it, of all generations that live.
+	dependents []*mapping
 }
 
 // generation is what the fold of one version made of the documents of a collection.
@@ -76,18 +80,20 @@ type generation struct {
 	// and made how many documents it has made.
 	filled, toFill, made int
 	started, until       time.Time
+	// derived is nil unless it is a generation of a derived collection, or a mapping.
+	derived *derivation
 
 	documents map[string]*document
 	// ids has every element of documents, in order of id.
-	ids ordered[text]
+	ids ordered[text, *document]
 	// runnable has exactly the documents that are dirty and not parked, in order
-	// of the first operation that their views lack, and then of id.
-	runnable ordered[place]
+	// of since, and then of id.
+	runnable ordered[place, *document]
 	// parked has exactly the parked documents, in order of id.
-	parked ordered[text]
+	parked ordered[text, *document]
 	// changed has exactly the documents that ever changed or parked, in order of the
 	// last time.
-	changed ordered[number]
+	changed ordered[number, *document]
 }
 
 // New returns an empty store. nil means the zero [Options].
@@ -135,6 +141,9 @@ func (s *Store) Register(ctx context.Context, name string, version int) error {
 	if err := s.writableLocked(ctx); err != nil {
 		return err
 	}
+	if err := s.notDerivedLocked("collection to register", store.Key{Collection: name}); err != nil {
+		return err
+	}
 	return s.registerLocked(name, version)
 }
 
@@ -145,10 +154,10 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
-	all := make([]store.Collection, 0, len(s.collections))
+	all, now := make([]store.Collection, 0, len(s.collections)), time.Now()
 	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
 		c := s.collections[name]
-		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused})
+		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused, Held: c.held(now), Derived: c.derived})
 	}
 	return all, nil
 }

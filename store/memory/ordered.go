@@ -12,24 +12,24 @@ import (
 // from append to view of 10,000 documents.
 const chunkSize = 128
 
-// ordered holds documents in ascending order of distinct keys, in chunks, so
+// ordered holds values in ascending order of distinct keys, in chunks, so
 // that inserting, removing and finding a place need no walk through all of it.
-type ordered[K sortable[K]] struct {
+type ordered[K sortable[K], V any] struct {
 	// chunks are in order, and none is empty.
-	chunks [][]element[K]
+	chunks [][]element[K, V]
 }
 
-type element[K sortable[K]] struct {
-	key      K
-	document *document
+type element[K sortable[K], V any] struct {
+	key   K
+	value V
 }
 
 // insert adds a key that is not in yet.
-func (o *ordered[K]) insert(key K, d *document) {
-	e := element[K]{key, d}
+func (o *ordered[K, V]) insert(key K, value V) {
+	e := element[K, V]{key, value}
 	i := max(o.chunkAfter(key)-1, 0)
 	if len(o.chunks) == 0 {
-		o.chunks = [][]element[K]{{e}}
+		o.chunks = [][]element[K, V]{{e}}
 		return
 	}
 	c := o.chunks[i]
@@ -50,7 +50,7 @@ func (o *ordered[K]) insert(key K, d *document) {
 }
 
 // remove takes a key out; it need not be in.
-func (o *ordered[K]) remove(key K) {
+func (o *ordered[K, V]) remove(key K) {
 	i := o.chunkAfter(key) - 1
 	if i < 0 {
 		return
@@ -67,36 +67,49 @@ func (o *ordered[K]) remove(key K) {
 	o.chunks = slices.Delete(o.chunks, i, i+1)
 }
 
-// after appends to page the first n documents whose keys are greater.
-func (o *ordered[K]) after(key K, n int, page []*document) []*document {
+// get returns the value of a key, if it is in.
+func (o *ordered[K, V]) get(key K) (value V, yes bool) {
+	i := o.chunkAfter(key) - 1
+	if i < 0 {
+		return value, false
+	}
+	c := o.chunks[i]
+	if j := upper(c, key) - 1; j >= 0 && c[j].key.compare(key) == 0 {
+		return c[j].value, true
+	}
+	return value, false
+}
+
+// after appends to page the first n values whose keys are greater.
+func (o *ordered[K, V]) after(key K, n int, page []V) []V {
 	for i := max(o.chunkAfter(key)-1, 0); i < len(o.chunks) && n > 0; i++ {
 		c := o.chunks[i]
 		for _, e := range c[upper(c, key):] {
 			if n--; n < 0 {
 				break
 			}
-			page = append(page, e.document)
+			page = append(page, e.value)
 		}
 	}
 	return page
 }
 
-// all calls f for each document, in order.
-func (o *ordered[K]) all(f func(*document)) {
+// all calls f for each value, in order.
+func (o *ordered[K, V]) all(f func(V)) {
 	for _, c := range o.chunks {
 		for _, e := range c {
-			f(e.document)
+			f(e.value)
 		}
 	}
 }
 
 // chunkAfter returns the index of the first chunk that begins beyond key.
-func (o *ordered[K]) chunkAfter(key K) int {
+func (o *ordered[K, V]) chunkAfter(key K) int {
 	return sort.Search(len(o.chunks), func(i int) bool { return o.chunks[i][0].key.compare(key) > 0 })
 }
 
 // upper returns the index of the first element beyond key.
-func upper[K sortable[K]](c []element[K], key K) int {
+func upper[K sortable[K], V any](c []element[K, V], key K) int {
 	return sort.Search(len(c), func(i int) bool { return c[i].key.compare(key) > 0 })
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestOrdered(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var o ordered[number]
+		var o ordered[number, *document]
 		documents := make(map[int]*document)
 		limit := rapid.SampledFrom([]int{20, 5000}).Draw(r, "limit")
 		insert := func(key int) {
@@ -67,14 +67,14 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
-func checkOrdered(r *rapid.T, o *ordered[number], documents map[int]*document) {
+func checkOrdered(r *rapid.T, o *ordered[number, *document], documents map[int]*document) {
 	var keys []int
 	for _, c := range o.chunks {
 		if len(c) == 0 || len(c) > chunkSize {
 			r.Fatalf("a chunk has %d elements", len(c))
 		}
 		for _, e := range c {
-			if e.document != documents[int(e.key)] {
+			if e.value != documents[int(e.key)] {
 				r.Fatalf("the document of %d is another", e.key)
 			}
 			keys = append(keys, int(e.key))

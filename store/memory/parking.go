@@ -62,6 +62,9 @@ func (s *Store) discard(ctx context.Context, discard store.Discard) (dirty []sto
 	if err := s.writableLocked(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.notDerivedLocked("discard", discard.Key); err != nil {
+		return nil, err
+	}
 	d := s.documentLocked(discard.Key)
 	if discard.Seq < 1 || discard.Seq > d.head() {
 		return nil, fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)

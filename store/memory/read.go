@@ -40,11 +40,12 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 		if r.To > 0 {
 			to = min(to, r.To)
 		}
-		from := max(r.From, 1)
+		gone := d.gone()
+		from := max(r.From, gone+1)
 		fit, bytes := from, 0 // the first that does not fit, and the size of the others
 		full := false
 		for ; fit <= to; fit++ {
-			op := &d.operations[fit-1]
+			op := d.operation(fit)
 			size += int64(len(op.Body) + len(op.Meta))
 			full = budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size > budget.Bytes
 			if full = full && count > 0; full {
@@ -54,7 +55,7 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 			count++
 		}
 		if fit > from {
-			pages[i] = copyOperations(d.operations[from-1:fit-1], bytes)
+			pages[i] = copyOperations(d.operations[from-gone-1:fit-gone-1], bytes)
 		}
 		if full {
 			break
@@ -93,6 +94,11 @@ func (s *Store) Resolve(ctx context.Context, token store.Token, keys []store.Key
 	cut, err := store.CutOf(token, s.incarnation, s.end)
 	if err != nil {
 		return nil, err
+	}
+	for _, k := range keys {
+		if err := s.notDerivedLocked("key to resolve", k); err != nil {
+			return nil, err
+		}
 	}
 	seqs := make([]int64, len(keys))
 	for i, k := range keys {

@@ -25,6 +25,10 @@ func checkConsistent(t rapid.TB, b store.Backend, removed bool) {
 	places := make(places)
 	cursors := make(map[store.Cursor]store.Key)
 	for _, c := range collections {
+		if c.Derived {
+			checkDerived(t, b, c, collections, cursors)
+			continue
+		}
 		checkCollection(t, b, c, places)
 		checkChanges(t, b, c.Name, cursors)
 		for _, name := range besideOf(t, b, c.Name) {
@@ -57,16 +61,44 @@ func checkConsistent(t rapid.TB, b store.Backend, removed bool) {
 // operations are where in the log.
 func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places places) {
 	t.Helper()
-	name := in.Name
-	var counts store.Counts
 	discarded := make(map[store.Key]map[int64]bool)
-	for _, d := range collect(t, b.Discards(background, bare(store.Key{Collection: name}).Collection)) {
-		k := store.Key{Collection: name, ID: d.Key.ID}
+	for _, d := range collect(t, b.Discards(background, bare(store.Key{Collection: in.Name}).Collection)) {
+		k := store.Key{Collection: in.Name, ID: d.Key.ID}
 		if discarded[k] == nil {
 			discarded[k] = make(map[int64]bool)
 		}
 		discarded[k][d.Seq] = true
 	}
+	checkRows(t, b, in, func(d store.Document) {
+		operations := collect(t, store.ReadOperations(background, b, d.Key, 1))
+		checkDocument(t, d, operations)
+		for _, op := range operations {
+			if op.Discarded != discarded[d.Key][op.Seq] {
+				t.Errorf("operation %d of %s: discarded %t, on the record %t", op.Seq, d.Key, op.Discarded, !op.Discarded)
+			}
+			delete(discarded[d.Key], op.Seq)
+			if other, taken := places[op.Position]; taken {
+				t.Errorf("%s and %s are both at position %d", other.Key, d.Key, op.Position)
+			}
+			places[op.Position] = store.Logged{Key: d.Key, Operation: op}
+		}
+	})
+	for k, left := range discarded {
+		if strings.Contains(in.Name, "@") {
+			break // a generation that is being built may not have the document yet
+		}
+		for seq := range left {
+			t.Errorf("operation %d of %s is on the record of discards, but is not there", seq, k)
+		}
+	}
+}
+
+// checkRows calls look with each document of a name, and checks that what is told of
+// these in other ways is so.
+func checkRows(t rapid.TB, b store.Backend, in store.Collection, look func(store.Document)) {
+	t.Helper()
+	name := in.Name
+	var counts store.Counts
 	runnable := make(map[store.Key]store.Since)
 	last := store.Position(0)
 	for _, r := range collect(t, b.Runnable(background, []string{name})) {
@@ -92,19 +124,8 @@ func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places pl
 			t.Errorf("scan returned %q after %q", d.Key.ID, previous)
 		}
 		previous = d.Key.ID
-		operations := collect(t, store.ReadOperations(background, b, d.Key, 1))
-		checkDocument(t, d, operations)
+		look(d)
 		addTo(&counts, d)
-		for _, op := range operations {
-			if op.Discarded != discarded[d.Key][op.Seq] {
-				t.Errorf("operation %d of %s: discarded %t, on the record %t", op.Seq, d.Key, op.Discarded, !op.Discarded)
-			}
-			delete(discarded[d.Key], op.Seq)
-			if other, taken := places[op.Position]; taken {
-				t.Errorf("%s and %s are both at position %d", other.Key, d.Key, op.Position)
-			}
-			places[op.Position] = store.Logged{Key: d.Key, Operation: op}
-		}
 		since, runs := runnable[d.Key]
 		delete(runnable, d.Key)
 		if runs != (d.Dirty() && !d.Parked() && !in.Paused) {
@@ -123,14 +144,6 @@ func checkCollection(t rapid.TB, b store.Backend, in store.Collection, places pl
 	}
 	for k := range parked {
 		t.Errorf("%s is parked, but scan does not return it", k)
-	}
-	for k, left := range discarded {
-		if strings.Contains(name, "@") {
-			break // a generation that is being built may not have the document yet
-		}
-		for seq := range left {
-			t.Errorf("operation %d of %s is on the record of discards, but is not there", seq, k)
-		}
 	}
 	got, err := b.Count(background, name)
 	if err != nil {

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"strings"
+
 	"pgregory.net/rapid"
 
 	"github.com/refold-go/refold/store"
@@ -34,7 +36,8 @@ func checkLog(t rapid.TB, b store.Backend, places places) {
 }
 
 // checkChanges checks that the feed has each document of a collection that has a
-// view, is deleted or parked once, as it is, and no two changes with one cursor.
+// view, is deleted or parked once, as it is, and no two changes with one cursor. A
+// document of a mapping has no view.
 func checkChanges(t rapid.TB, b store.Backend, collection string, cursors map[store.Cursor]store.Key) {
 	t.Helper()
 	missing := make(map[store.Key]store.Document)
@@ -65,7 +68,7 @@ func checkChanges(t rapid.TB, b store.Backend, collection string, cursors map[st
 		delete(missing, k)
 	}
 	for k, d := range missing {
-		if d.Applied > 0 || d.Parked() {
+		if d.Applied > 0 && !strings.Contains(collection, "<") || d.Parked() {
 			t.Errorf("%s has a view, is deleted or parked, and is not in the feed of changes", k)
 		}
 	}

@@ -44,7 +44,7 @@ func contents(t rapid.TB, b store.Backend) []string {
 	var names []string
 	for _, c := range collections {
 		names = append(names, c.Name)
-		lines = append(lines, fmt.Sprintf("collection %s at version %d paused %t", c.Name, c.Version, c.Paused))
+		lines = append(lines, fmt.Sprintf("collection %s at version %d paused %t derived %t", c.Name, c.Version, c.Paused, c.Derived))
 		for _, d := range collect(t, b.Scan(background, c.Name, "", store.WithViews)) {
 			lines = append(lines, describe(d))
 			for _, op := range collect(t, store.ReadOperations(background, b, d.Key, 1)) {
@@ -67,6 +67,8 @@ func contents(t rapid.TB, b store.Backend) []string {
 				d.Key, d.Seq, d.By, d.Why, d.At.UTC().Format(time.RFC3339Nano)))
 		}
 	}
+	derived := derivedLines(t, b, collections, &names)
+	lines = append(lines, derived...)
 	for _, r := range collect(t, b.Runnable(background, names)) {
 		lines = append(lines, fmt.Sprintf("runnable %s since %d", r.Key, r.Since.Position))
 	}
@@ -102,8 +104,8 @@ func describe(d store.Document) string {
 			d.Failure.Seq, d.Failure.Attempts, d.Failure.First.UTC().Format(time.RFC3339Nano), d.Failure.Last.UTC().Format(time.RFC3339Nano),
 			d.Failure.Park, brief([]byte(d.Failure.Error)), brief([]byte(d.Failure.Stack)))
 	}
-	return fmt.Sprintf("%s version %d head %d last %d applied %d deleted %t epoch %d view %s since %d of %s failure %s lease of %q",
-		d.Key, d.Version, d.Head, d.Last, d.Applied, d.Deleted, d.Epoch, brief(d.View),
+	return fmt.Sprintf("%s version %d head %d last %d applied %d deleted %t epoch %d changed %d contributions %d round %+v view %s since %d of %s failure %s lease of %q",
+		d.Key, d.Version, d.Head, d.Last, d.Applied, d.Deleted, d.Epoch, d.Changed, d.Contributions, d.Round, brief(d.View),
 		d.Since.Position, d.Since.Time.UTC().Format(time.RFC3339Nano), failure, d.Lease.Holder)
 }
 

@@ -67,6 +67,14 @@ func (f *fixture) reopen() {
 	f.closeAtEnd(f.b)
 }
 
+// reopenIfKept closes f.b and opens its content again, if the backend keeps it.
+func (f *fixture) reopenIfKept() {
+	f.Helper()
+	if f.Reopen != nil {
+		f.reopen()
+	}
+}
+
 // append adds operations to one document.
 func (f *fixture) append(k store.Key, bodies ...string) store.AppendedDocument {
 	f.Helper()

@@ -311,3 +311,16 @@ func (h *handle) Retire(ctx context.Context, generation string) error {
 func (h *handle) Sweep(ctx context.Context) (bool, error) {
 	return with(h, func() (bool, error) { return h.shared.Sweep(ctx) })
 }
+
+func (h *handle) Derive(ctx context.Context, d store.Derivation) error {
+	_, err := with(h, func() (bool, error) { return true, h.shared.Derive(ctx, d) })
+	return err
+}
+
+func (h *handle) Contributions(ctx context.Context, k store.Key, after store.Contributor, budget store.Budget) ([]store.Contribution, error) {
+	return with(h, func() ([]store.Contribution, error) { return h.shared.Contributions(ctx, k, after, budget) })
+}
+
+func (h *handle) Reads(ctx context.Context, k store.Key) ([]store.Read, error) {
+	return with(h, func() ([]store.Read, error) { return h.shared.Reads(ctx, k) })
+}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/refold-go/refold/store"
@@ -225,9 +226,8 @@ func methods(b store.Backend, token store.Token) map[string]func(context.Context
 		"Forgotten": func(ctx context.Context) error { _, err := b.Forgotten(ctx, k); return err },
 		"Drop":      func(ctx context.Context) error { return b.Drop(ctx, "nothing") },
 	}
-	for name, call := range generatorMethods(b) {
-		calls[name] = call
-	}
+	maps.Copy(calls, generatorMethods(b))
+	maps.Copy(calls, deriverMethods(b))
 	if writers, ok := b.(store.Writers); ok {
 		calls["Standings"] = func(ctx context.Context) error { _, err := writers.Standings(ctx); return err }
 		calls["Fence"] = func(ctx context.Context) error {

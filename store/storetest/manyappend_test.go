@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/position"
@@ -107,7 +108,14 @@ func (h *many) commit(ctx context.Context, appends []store.Append, drawn []posit
 
 // fresh returns how many operations an append would add; 0 if it would be refused.
 func (h *many) fresh(ctx context.Context, appends []store.Append) (n int, err error) {
+	collections, err := h.cluster.shared.Collections(ctx)
+	if err != nil {
+		return 0, err
+	}
 	for _, a := range appends {
+		if slices.ContainsFunc(collections, func(c store.Collection) bool { return c.Derived && c.Name == a.Key.Collection }) {
+			return 0, nil
+		}
 		documents, err := h.cluster.shared.Load(ctx, []store.Key{a.Key}, store.WithoutViews)
 		if err != nil {
 			return 0, err

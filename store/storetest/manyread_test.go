@@ -72,6 +72,9 @@ func (h *many) Resolve(ctx context.Context, token store.Token, keys []store.Key)
 		if h.cluster.fault == "minimum only" {
 			cut = position.TokenAt(cut.Min())
 		}
+		if _, err := h.cluster.shared.Resolve(ctx, store.Token{}, keys); err != nil {
+			return nil, err
+		}
 		seqs := make([]int64, len(keys))
 		for i, k := range keys {
 			if store.CheckBare(k.Collection) != nil {

@@ -282,7 +282,7 @@ func inOrder(all []store.Runnable) []string {
 // describeModel leaves out what the model does not know: times, the epoch, and the record
 // of a failure whose attempts were forgotten.
 func describeModel(d store.Document) string {
-	d.Since.Time, d.Epoch = store.Since{}.Time, 0
+	d.Since.Time, d.Epoch, d.Changed = store.Since{}.Time, 0, 0
 	if d.Failure != nil && d.Failure.Attempts == 0 {
 		d.Failure = nil
 	}

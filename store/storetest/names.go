@@ -95,7 +95,11 @@ var nameChecks = []check{
 			}
 			mustResume(f, 0, versioned(name, "parked"))
 			c := store.Commit{Key: versioned(name, "dirty"), Loaded: 1, Epoch: f.load(key("dirty")).Epoch, Applied: 2, View: []byte("x")}
-			if _, err := store.ParseCollection(name); err != nil {
+			n, err := store.ParseCollection(name)
+			if n.Source != "" {
+				c.Effects = &store.Effects{From: store.Round{To: c.Applied}}
+			}
+			if err != nil {
 				f.unchangedBy(store.ErrInvalid, func() error { _, err := f.b.Commit(background, []store.Commit{c}); return err })
 			} else {
 				f.mustCommit(store.Stale, c)

@@ -82,6 +82,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"censor", censorChecks},
 		{"eraser", eraserChecks},
 		{"generator", slices.Concat(generatorChecks, besideChecks, generationLeaseChecks, switchChecks, switchFeedChecks)},
+		{"deriver", slices.Concat(deriverChecks, tellChecks, roundChecks, manyChecks, readChecks, fillChecks, refillChecks, forgetChecks)},
 		{"ownership", ownershipChecks},
 		{"errors", errorChecks},
 		{"life", lifeChecks},
@@ -98,6 +99,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		})
 	}
 	t.Run("model", s.model)
+	t.Run("derived model", s.derivedModel)
 }
 
 // suite is a backend under test.

@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// endLocked is the place of what comes in now, that has no operation of its own.
+func (s *Store) endLocked() store.Since {
+	return store.Since{Position: s.end, Time: time.Now().UTC().Round(0)}
+}
+
+// fillDerivedLocked gives the documents of the mappings of a generation a delta for some more
+// documents of the sources, and reports whether there are more.
+func (s *Store) fillDerivedLocked(g *generation) (more bool) {
+	room := pageSize
+	var told []store.Key // filling announces nothing
+	for _, m := range g.derived.mappings {
+		for ; m.filled < m.toFill; m.filled++ {
+			if room--; room < 0 {
+				return true
+			}
+			if one := s.toFillLocked(m); one != nil {
+				s.tellLocked(m.generation, one.key.ID, m.mark, false, nil, &told)
+				m.made++
+			}
+		}
+	}
+	return false
+}
+
+// toFillLocked returns the next document that a mapping is filled with, nil if it is
+// not there any more: those of the source, and then those which the mapping has and the
+// source has not.
+func (s *Store) toFillLocked(m *mapping) *content {
+	source := s.collections[m.source]
+	i := m.filled - (m.toFill - m.before)
+	if i < 0 {
+		return source.listed()[m.filled]
+	}
+	one := m.derived.contents[i]
+	if source.documents[one.key.ID] != nil {
+		return nil
+	}
+	return one
+}
+
+// derivedObstacle returns what is in the way of serving a generation.
+func (c *collection) derivedObstacle(g *generation, force bool) store.Obstacle {
+	mark := store.Position(0)
+	for _, m := range g.derived.mappings {
+		if m.filled < m.toFill {
+			return store.Obstacle{Why: store.Unfilled}
+		}
+		mark = max(mark, m.mark.Position)
+	}
+	first, since := oldest(g)
+	_, served := oldest(c.generation)
+	behind := since <= mark || c.version > 0 && (served == 0 || since < served)
+	if since > 0 && behind {
+		return store.Obstacle{Why: store.Behind, Document: first}
+	}
+	var found store.Obstacle
+	for _, part := range g.parts() {
+		part.parked.all(func(d *document) {
+			if at := d.since().Position; !force && found.Why == store.Unhindered && at > 0 && at <= mark {
+				found = store.Obstacle{Why: store.ParkedBehind, Document: store.Key{Collection: part.derived.name, ID: d.key.ID}}
+			}
+		})
+	}
+	return found
+}
+
+// parts returns a generation of a derived collection, and its mappings.
+func (g *generation) parts() []*generation { return append(g.filling(), g) }
+
+// oldest returns the runnable document of a generation and its mappings that lacks
+// something for the longest time, and since when; 0 if there is none.
+func oldest(g *generation) (first store.Key, since store.Position) {
+	for _, part := range g.parts() {
+		for _, d := range part.runnable.after(place{}, 1, nil) {
+			if at := d.since().Position; since == 0 || at < since {
+				first, since = store.Key{Collection: part.derived.name, ID: d.key.ID}, at
+			}
+		}
+	}
+	return first, since
+}

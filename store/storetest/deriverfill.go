@@ -1,0 +1,288 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/refold-go/refold/store"
+)
+
+// runTags runs all that is runnable of the mappings of a generation of tags that read
+// notes and tasks, and of itself: each source document contributes its view to t.
+func (f *fixture) runTags(generation string) {
+	f.Helper()
+	for _, source := range []string{"notes", "tasks"} {
+		for _, r := range f.runnable(generation + "<" + source) {
+			var all []string
+			if s := f.load(store.Key{Collection: source, ID: r.Key.ID}); s.View != nil {
+				all = append(all, "t="+string(s.View))
+			}
+			f.contribute(r.Key, all...)
+		}
+	}
+	for _, r := range f.runnable(generation) {
+		f.mustCommit(store.Done, f.view(r.Key, f.contributions(r.Key)))
+	}
+}
+
+// fillChecks are those of filling a generation of a derived collection, and of serving it.
+var fillChecks = []check{
+	{"filling gives the document of each source a delta", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		mustRegister(f, "tasks", 1)
+		for _, id := range []string{"c", "a", "forgotten"} {
+			f.write(key(id), id)
+		}
+		f.forget(key("forgotten"))
+		f.append(key("unfolded"), "1")
+		f.write(store.Key{Collection: "tasks", ID: "a"}, "x")
+		end := f.load(store.Key{Collection: "tasks", ID: "a"}).Last
+		f.derive(tags(1, "tasks", "notes"))
+		mustScan(f, "tags@1<notes", "")
+		f.write(key("later"), "x")
+		at := f.write(key("c"), "y")
+		heard := f.heard()
+		f.fill("tags@1")
+		if got := heard(); got != "" {
+			f.Errorf("announced is %q", got)
+		}
+		g := f.generations("tags")[1]
+		if !g.Filled || g.Made != 4 || g.Scanned != g.ToScan || g.ToScan < 4 {
+			f.Errorf("the generation is %+v", g)
+		}
+		mustScan(f, "tags@1<notes", "", "a", "c", "later", "unfolded")
+		mustScan(f, "tags@1<tasks", "", "a")
+		f.mustLack(mapped("tags@1<notes", "a"), end, 1)
+		f.mustLack(mapped("tags@1<notes", "unfolded"), end, 1)
+		f.mustLack(mapped("tags@1<tasks", "a"), end, 1)
+		f.mustLack(mapped("tags@1<notes", "later"), end+1, 1)
+		if d := f.mustLack(mapped("tags@1<notes", "c"), end, 2); d.Last != end || f.operations(d.Key)[0].Position != at {
+			f.Errorf("the document is %+v", d)
+		}
+		if op := f.operations(mapped("tags@1<notes", "a"))[0]; len(op.Body) != 0 || op.History {
+			f.Errorf("the delta is %+v", op)
+		}
+		before := contents(f.T, f.b)
+		f.fill("tags@1")
+		f.mustContain(before)
+	}},
+	{"F11_AFillingMissesNothing", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		mustRegister(f, "tasks", 1)
+		n := small(150, 700)
+		for i := 0; i < n; i += 50 {
+			appendRange(f, "notes", i, i+50)
+			appendRange(f, "tasks", i, i+50)
+		}
+		f.foldAll("tasks")
+		f.derive(tags(1, "notes", "tasks"))
+		steps := 0
+		for more := true; more; steps++ {
+			f.write(store.Key{Collection: "tasks", ID: fmt.Sprint("new", steps)}, "x")
+			f.append(key(fmt.Sprint("new", steps)), "x")
+			last := f.generations("tags")[1]
+			more = f.fillSome("tags@1")
+			now := f.generations("tags")[1]
+			if now.Filled == more || now.Scanned < last.Scanned || now.ToScan != last.ToScan {
+				f.Errorf("Fill went from %+v to %+v", last, now)
+			}
+			if steps == 0 {
+				for _, r := range f.runnable("tags@1<notes") {
+					f.contribute(r.Key)
+				}
+			}
+		}
+		if steps < 2 {
+			f.Errorf("%d documents were filled in %d steps", 2*n, steps)
+		}
+		if g := f.generations("tags")[1]; g.Made != int64(2*n) {
+			f.Errorf("the generation is %+v", g)
+		}
+		f.foldAll("notes")
+		for _, source := range []string{"notes", "tasks"} {
+			for _, d := range collect(f.T, f.b.Scan(background, source, "", store.WithoutViews)) {
+				if k := mapped("tags@1<"+source, d.Key.ID); f.load(k).Head == 0 {
+					f.Errorf("there is no %s", k)
+				}
+			}
+		}
+	}},
+	{"what is in the way of serving it", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		mustRegister(f, "tasks", 1)
+		f.write(key("a"), "x")
+		f.write(store.Key{Collection: "tasks", ID: "a"}, "y")
+		f.derive(tags(1, "notes", "tasks"))
+		stays := func(force bool, want store.Hindrance, document store.Key) {
+			f.Helper()
+			before := contents(f.T, f.b)
+			if o := f.switchTo("tags@1", force, want); o.Document != document {
+				f.Errorf("in the way is %s, want %s", o.Document, document)
+			}
+			f.mustContain(before)
+		}
+		stays(true, store.Unfilled, store.Key{})
+		f.fill("tags@1")
+		f.write(key("later"), "z")
+		f.contribute(mapped("tags@1<notes", "a"), "t=1")
+		stays(true, store.Behind, mapped("tags@1<tasks", "a"))
+		f.park(mapped("tags@1<tasks", "a"))
+		stays(true, store.Behind, versioned("tags@1", "t"))
+		f.reduce(versioned("tags@1", "t"), "1")
+		stays(false, store.ParkedBehind, mapped("tags@1<tasks", "a"))
+		mustResume(f, 1, mapped("tags@1<tasks", "a"))
+		f.contribute(mapped("tags@1<tasks", "a"), "t=2")
+		f.park(versioned("tags@1", "t"))
+		stays(false, store.ParkedBehind, versioned("tags@1", "t"))
+		mustResume(f, 1, versioned("tags@1", "t"))
+		f.reduce(versioned("tags@1", "t"), "2")
+		f.switchTo("tags@1", false, store.Unhindered) // what came later is in nobody's way
+		f.mustBeTags("1 serving")
+		f.mustRunOf("tags<notes", "later")
+	}},
+	{"parked documents can be overruled", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		f.write(key("a"), "x")
+		f.derive(tags(1))
+		f.fill("tags@1")
+		f.park(mapped("tags@1<notes", "a"))
+		f.switchTo("tags@1", false, store.ParkedBehind)
+		f.switchTo("tags@1", true, store.Unhindered)
+		if n := mustCount(f, "tags<notes"); n.Parked != 1 {
+			f.Errorf("the counts are %+v", n)
+		}
+	}},
+	{"it is not to be behind what is served", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags@1")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		f.runTags("tags@2")
+		f.write(key("b"), "x")
+		f.runTags("tags@1")
+		f.switchTo("tags@2", true, store.Behind)
+		f.write(key("c"), "x")
+		f.switchTo("tags@2", true, store.Behind) // since an earlier one
+		f.contribute(mapped("tags@2<notes", "b"), "t=x")
+		o := f.switchTo("tags@2", true, store.Behind)
+		if o.Document != versioned("tags@2", "t") {
+			f.Errorf("in the way is %s", o.Document)
+		}
+		f.runTags("tags@2")
+		f.write(key("d"), "x")
+		f.contribute(mapped("tags@1<notes", "c"), "t=x") // it is not through with it either
+		f.switchTo("tags@2", false, store.Unhindered)
+		f.mustBeTags("1 kept", "2 serving")
+	}},
+	{"a switch serves the new views, and keeps the old ones up to date", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		for _, r := range f.runnable("tags@2<notes") {
+			f.contribute(r.Key, "t=new", "u=new")
+		}
+		f.reduce(versioned("tags@2", "t"), "of version 2")
+		f.reduce(versioned("tags@2", "u"), "of version 2")
+		at := lastChange(f)
+		var switched []string
+		f.Cleanup(f.b.Listen(store.Listener{Switched: func(name string) { switched = append(switched, name) }}))
+		o, err := f.b.Switch(background, "tags@2", store.SwitchTerms{Keep: time.Hour})
+		if err != nil || o != (store.Obstacle{}) {
+			f.Fatalf("Switch: %+v, %v", o, err)
+		}
+		f.mustBeTags("1 kept", "2 serving")
+		if fmt.Sprint(switched) != "[tags]" || f.servedVersion("tags") != 2 {
+			f.Errorf("heard of %q, version %d is served", switched, f.servedVersion("tags"))
+		}
+		f.mustView(tag("t"), 1, "of version 2")
+		f.mustHave(tag("u"), "0:a=new")
+		if all := collect(f.T, f.b.Changes(background, "tags", at, store.WithViews)); len(all) != 2 {
+			f.Errorf("%d documents changed by the switch, want 2", len(all))
+		}
+		heard := f.heard()
+		f.write(key("a"), "y")
+		if got := heard(); got != "notes/a tags@1<notes/a tags@2<notes/a" {
+			f.Errorf("announced is %q", got)
+		}
+		f.runTags("tags@1")
+		if got := heard(); got != "tags@1/t" {
+			f.Errorf("announced is %q", got)
+		}
+		f.runTags("tags")
+		f.mustView(versioned("tags@1", "t"), 2, "0:a=y")
+		if err := f.b.Rollback(background, "tags"); err != nil {
+			f.Fatalf("Rollback: %v", err)
+		}
+		f.mustBeTags("1 serving", "2 set aside")
+		f.mustView(tag("t"), 2, "0:a=y")
+		f.write(key("a"), "z")
+		f.runTags("tags")
+		f.switchTo("tags@2", true, store.Behind)
+		f.runTags("tags@2")
+		f.switchTo("tags@2", true, store.Unhindered)
+		f.mustView(tag("t"), 3, "0:a=z")
+	}},
+	{"an empty generation is not kept", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		f.write(key("a"), "x")
+		f.derive(tags(1))
+		f.fill("tags@1")
+		f.runTags("tags@1")
+		f.switchTo("tags@1", false, store.Unhindered)
+		f.mustBeTags("1 serving")
+		if err := f.b.Rollback(background, "tags"); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("Rollback: %v", err)
+		}
+		f.sweep()
+		if all := f.generations("tags"); len(all) != 1 || all[0].Version != 1 {
+			f.Errorf("the generations are %+v", all)
+		}
+		f.mustView(tag("t"), 1, "0:a=x")
+	}},
+	{"what was cancelled can be begun again", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		f.write(key("a"), "x")
+		f.derive(tags(1))
+		f.fill("tags@1")
+		late := f.slice(mapped("tags@1<notes", "a"), store.Effects{Pairs: pairs("t=1")})
+		f.retire("tags@1")
+		f.mustBeTags("0 serving")
+		f.mustCommit(store.Stale, late)
+		mustScan(f, "tags@1<notes", "")
+		f.write(key("b"), "x")
+		f.derive(tags(1))
+		f.mustBeTags("0 serving", "1 building")
+		f.fill("tags@1")
+		f.mustCommit(store.Stale, late)
+		f.sweep()
+		mustScan(f, "tags@1<notes", "", "a", "b")
+		f.runTags("tags@1")
+		f.switchTo("tags@1", false, store.Unhindered)
+		f.mustHave(tag("t"), "0:a=x 0:b=x")
+	}},
+	{"a hold keeps what is served from being run, mappings too", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.contribute(mapped("tags<notes", "a"), "t=1")
+		f.write(key("b"), "x")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		if err := f.b.Hold(background, "tags", time.Minute); err != nil {
+			f.Fatalf("Hold: %v", err)
+		}
+		for _, name := range []string{"tags", "tags@1", "tags<notes", "tags@1<notes"} {
+			f.mustRunOf(name)
+		}
+		f.mustRunOf("tags@2<notes", "a", "b")
+		f.contribute(mapped("tags@2<notes", "a"), "t=1")
+		f.mustRunOf("tags@2", "t")
+		if err := f.b.Hold(background, "tags", 0); err != nil {
+			f.Fatalf("Hold: %v", err)
+		}
+		f.mustRunOf("tags<notes", "b")
+	}},
+}
