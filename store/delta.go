@@ -6,7 +6,9 @@ import (
 )
 
 // Delta is the body of a delta of a derived collection with [Derivation.Deltas]: a
-// contribution that came, went or changed. Those of others have an empty body.
+// contribution that came, went or changed. Those of others have an empty body, and so has
+// one that tells of something else: of a contribution whose source was forgotten, before or
+// since, or of what was read. What it says has to be made anew from all contributions.
 type Delta struct {
 	Contributor
 	// Before and After are the contribution as it was and as it is; nil if there was

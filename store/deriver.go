@@ -38,9 +38,9 @@ import "context"
 //     and has another view.
 //   - deleted by its fold: it has no view, so that it contributes to nothing, and who
 //     read it is told.
-//   - forgotten: its contributions are removed, who had them or read it gets a delta,
-//     and its documents of mappings and what was recorded of reading it are gone when
-//     [Eraser.Forget] returns.
+//   - forgotten: its contributions are removed, also from deltas; who had them or read it
+//     gets a delta since the end of the log, which has an empty body. Its documents of
+//     mappings and what was recorded of reading it are gone when [Eraser.Forget] returns.
 //   - another generation of the source is served: each of its mappings is filled again.
 //
 // [Eraser.Drop] of a collection that a living mapping reads is an [InvalidError] that

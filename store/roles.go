@@ -51,10 +51,10 @@ type Collection struct {
 	Version int
 	// Paused tells that its documents are held back, see [Pauser].
 	Paused bool
-	// Derived tells that it is made from others, see [Deriver].
-	Derived bool
 	// Held is for how long what is served is held yet, see [Generator]; 0 if it is not.
 	Held time.Duration
+	// Derived tells that it is made from others, see [Deriver].
+	Derived bool
 }
 
 // Resolver answers what a token means.

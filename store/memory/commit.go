@@ -23,8 +23,8 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	return outcomes, err
 }
 
-// commit also returns the documents that are announced, those of stale commits left
-// out, and adds to told what they have made dirty elsewhere.
+// commit also returns the documents that are announced, those of stale commits left out,
+// and adds to told what they have made dirty elsewhere.
 func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]store.Key) ([]store.Outcome, []store.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,8 @@ type delivery struct {
 	history bool
 	room    int // how many documents may be told
 	told    *[]store.Key
+	// forgets tells that deltas are to have nothing of the source.
+	forgets bool
 }
 
 // deliverLocked gives the derived documents their deltas, and moves the round of the
@@ -45,7 +47,7 @@ func (s *Store) deliverLocked(d *document, m *mapping, c *store.Commit, told *[]
 // tell gives a derived document a delta.
 func (x *delivery) tell(id string, before, after []byte) *document {
 	var body []byte
-	if x.m.feeds.derived.deltas && (before != nil || after != nil) {
+	if x.m.feeds.derived.deltas && !x.forgets && (before != nil || after != nil) {
 		body = store.AppendDelta(nil, store.Delta{Contributor: x.contributor(), Before: before, After: after})
 	}
 	x.room--
@@ -147,15 +149,13 @@ func (x *delivery) replace(key string, now *store.Pair) {
 // withdrawLocked takes all that a source document contributes and is read for out of
 // the generation that a mapping feeds, with the document of the mapping.
 func (s *Store) withdrawLocked(m *mapping, id string) (told []store.Key) {
-	x := delivery{s: s, m: m, since: s.endLocked(), told: &told}
+	x := delivery{s: s, m: m, since: s.endLocked(), told: &told, forgets: true}
 	if x.from = m.documents[id]; x.from != nil {
-		if x.from.dirty() {
-			x.since = x.from.since()
-		}
 		for _, d := range x.from.made.keys.after("", math.MaxInt, nil) {
 			x.replace(d.key.ID, nil)
 		}
 		m.removeLocked(id)
+		m.feeds.blank(x.contributor())
 	} else {
 		x.from = &document{content: &content{key: store.Key{ID: id}}}
 	}
@@ -167,4 +167,16 @@ func (s *Store) withdrawLocked(m *mapping, id string) (told []store.Key) {
 		}
 	}
 	return told
+}
+
+// blank takes a contributor out of the deltas that there are.
+func (g *generation) blank(by store.Contributor) {
+	for _, d := range g.documents {
+		for i := range d.operations {
+			op := &d.operations[i]
+			if delta, err := store.ParseDelta(op.Body); err == nil && delta.Contributor == by {
+				op.Body = []byte{}
+			}
+		}
+	}
 }

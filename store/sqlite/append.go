@@ -85,6 +85,9 @@ func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) (er
 	if p.in, err = t.collection(a.Key.Collection); err != nil {
 		return err
 	}
+	if err := p.in.notDerived("append"); err != nil {
+		return err
+	}
 	if p.in != nil {
 		row, err := t.document(&p.in.served, a.Key.ID)
 		if err != nil {

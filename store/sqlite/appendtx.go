@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -161,38 +162,44 @@ func (r *txRunner) exec(s statement, args ...driver.Value) error {
 }
 
 // one implements runner.
-func (r *txRunner) one(s statement, args ...driver.Value) ([]driver.Value, error) {
+func (r *txRunner) one(s statement, args ...driver.Value) (row []driver.Value, err error) {
+	err = r.each(s, func(first []driver.Value) bool {
+		row = first
+		return false
+	}, args...)
+	if err == nil && row == nil && s.counts() {
+		err = &statementError{s.what(), errMissing}
+	}
+	return row, err
+}
+
+// each implements runner.
+func (r *txRunner) each(s statement, row func([]driver.Value) bool, args ...driver.Value) error {
 	list := make([]any, len(args))
 	for i := range args {
 		list[i] = args[i]
 	}
 	rows, err := r.tx.QueryContext(r.ctx, s.sql(), list...)
 	if err != nil {
-		return nil, &statementError{s.what(), err}
+		return &statementError{s.what(), err}
 	}
 	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
-		return nil, &statementError{s.what(), err}
+		return &statementError{s.what(), err}
 	}
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return nil, &statementError{s.what(), err}
+	for more := true; more && rows.Next(); {
+		values, to := make([]driver.Value, len(names)), make([]any, len(names))
+		for i := range values {
+			to[i] = (*any)(&values[i])
 		}
-		if s.counts() {
-			return nil, &statementError{s.what(), errMissing}
+		if err := rows.Scan(to...); err != nil {
+			return &statementError{s.what(), err}
 		}
-		return nil, nil
+		more = row(values)
 	}
-	row, to := make([]driver.Value, len(names)), make([]any, len(names))
-	for i := range row {
-		to[i] = (*any)(&row[i])
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return &statementError{s.what(), err}
 	}
-	if err := rows.Scan(to...); err != nil {
-		return nil, &statementError{s.what(), err}
-	}
-	if err := rows.Close(); err != nil {
-		return nil, &statementError{s.what(), err}
-	}
-	return row, nil
+	return nil
 }

@@ -17,6 +17,11 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	size, parks := 0, false
 	for i := range commits {
 		size += 100 + len(commits[i].View)
+		if e := commits[i].Effects; e != nil {
+			for j := range e.Pairs {
+				size += 200 + len(e.Pairs[j].Body)
+			}
+		}
 		f := commits[i].Failure
 		parks = parks || f != nil && f.Park
 	}
@@ -24,6 +29,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
 		return nil, err
 	}
+	s.listeners.Dirty(w.woken)
 	s.listeners.Committed(w.announced)
 	return w.outcomes, nil
 }
@@ -33,19 +39,25 @@ type commitWork struct {
 	commits   []store.Commit
 	outcomes  []store.Outcome
 	announced []store.Key // of commits that are not stale
+	woken     []store.Key // what is dirty elsewhere by them, by such names
 }
 
 // guarded is a document as it is found in the transaction of a commit.
 type guarded struct {
-	generation, document, head int64
-	failed                     bool
-	stale                      bool
-	served                     bool
+	in             *generation
+	document, head int64
+	failed         bool
+	stale          bool
+	// another is how many deltas more a derived document gets.
+	another int64
+	// same tells that the view is that which is stored, and history that all that it has
+	// more is history.
+	same, history bool
 }
 
 func (w *commitWork) do(t *transaction) error {
 	found := make([]guarded, len(w.commits))
-	w.announced = make([]store.Key, 0, len(w.commits))
+	w.announced, w.woken = make([]store.Key, 0, len(w.commits)), nil
 	for i := range w.commits {
 		c := &w.commits[i]
 		in, err := t.generation(c.Key.Collection)
@@ -55,18 +67,24 @@ func (w *commitWork) do(t *transaction) error {
 		if err := found[i].check(t, in, c); err != nil {
 			return err
 		}
-		if in != nil {
-			found[i].served = in.served
-		}
 	}
 	w.outcomes = make([]store.Outcome, len(w.commits))
 	for i := range w.commits {
-		outcome, err := found[i].write(t, &w.commits[i])
+		c, g := &w.commits[i], &found[i]
+		var err error
+		switch {
+		case g.stale:
+			w.outcomes[i] = store.Stale
+		case c.Effects != nil:
+			w.outcomes[i], err = g.deliver(t, c, &w.woken)
+		default:
+			w.outcomes[i], err = g.write(t, c, &w.woken)
+		}
 		if err != nil {
 			return err
 		}
-		if w.outcomes[i] = outcome; outcome != store.Stale {
-			w.announced = append(w.announced, announced(w.commits[i].Key, found[i].served))
+		if w.outcomes[i] != store.Stale {
+			w.announced = append(w.announced, g.in.announced(c.Key))
 		}
 	}
 	return nil
@@ -76,66 +94,108 @@ func (w *commitWork) do(t *transaction) error {
 // compares it with what was loaded.
 func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
 	g.stale = true
-	if in != nil {
-		row, err := t.document(in, c.Key.ID)
-		if err != nil {
+	if in == nil {
+		return nil
+	}
+	row, err := t.document(in, c.Key.ID)
+	if err != nil || row == nil {
+		return err
+	}
+	g.in, g.document, g.head = in, integer(row[0]), integer(row[1])
+	g.stale = integer(row[5]) != c.Loaded || integer(row[6]) != c.Epoch || truth(row[3])
+	g.failed = truth(row[4])
+	if c.Effects != nil && !g.stale {
+		if g.stale, err = g.outOfRound(t, c); err != nil {
 			return err
 		}
-		if row != nil {
-			g.generation, g.document, g.head = in.id, integer(row[0]), integer(row[1])
-			g.stale = integer(row[5]) != c.Loaded || integer(row[6]) != c.Epoch || truth(row[3])
-			g.failed = truth(row[4])
-		}
 	}
-	if c.Applied > g.head && !g.stale {
+	if g.stale {
+		return nil
+	}
+	if c.Applied > g.head {
 		return &store.InvalidError{
 			Field: "commit of " + c.Key.String(),
 			Got:   fmt.Sprintf("applied %d", c.Applied),
 			Want:  fmt.Sprintf("at most the head, %d", g.head),
 		}
 	}
-	return nil
+	return g.checkReads(t, c)
 }
 
 // write stores the result, unless its guard does not hold: first the guarded row,
 // then what depends on it.
-func (g *guarded) write(t *transaction, c *store.Commit) (store.Outcome, error) {
-	if g.stale {
-		return store.Stale, nil
-	}
-	outcome, dirty, sincePosition, sinceTime := store.Done, int64(0), int64(0), int64(0)
+func (g *guarded) write(t *transaction, c *store.Commit, woken *[]store.Key) (store.Outcome, error) {
+	moves := c.Applied > c.Loaded
+	g.history = c.History
+	var since sinceAt
+	var read *edges
 	var err error
-	if g.head > c.Applied {
-		if sincePosition, sinceTime, err = g.left(t, c.Applied+1); err != nil {
+	if moves && (g.in.derived() || g.in.tells()) {
+		if since, g.same, err = g.before(t, c); err != nil {
 			return 0, err
+		}
+	}
+	if g.in.derived() {
+		if read, err = g.settle(t, c); err != nil {
+			return 0, err
+		}
+	}
+	outcome, dirty, left := store.Done, int64(0), sinceAt{}
+	if g.head+g.another > c.Applied {
+		if left, err = g.left(t, c.Applied); err != nil {
+			return 0, err
+		}
+		if g.another > 0 && (left.position == 0 || since.position < left.position) {
+			left = since
 		}
 		outcome, dirty = store.StillDirty, 1
 	}
-	stored, err := g.guard(t, c, dirty, sincePosition, sinceTime)
+	stored, err := g.guard(t, c, c.Applied, dirty, left, moves && !(g.same && g.in.derived()))
 	if err != nil {
 		return 0, err
 	}
 	if !stored {
 		return store.Stale, nil
 	}
-	if c.Applied > c.Loaded {
-		if err := g.moved(t, c); err != nil {
+	if moves {
+		if err := g.moved(t, c, read, since); err != nil {
 			return 0, err
 		}
+		if g.in.tells() && !g.same {
+			if err := t.tell(g.in.of, c.Key.ID, &delta{since: since, history: g.history}, woken); err != nil {
+				return 0, err
+			}
+		}
 	}
+	return outcome, g.failure(t, c)
+}
+
+// before returns the since that a document has before a commit, and whether its view
+// stays as it is.
+func (g *guarded) before(t *transaction, c *store.Commit) (since sinceAt, same bool, err error) {
+	row, err := t.run.one(getBefore, g.in.id, g.document, notNull(c.View))
+	if err != nil || row == nil {
+		return sinceAt{}, false, err
+	}
+	same = truth(row[0]) == c.Deleted && (c.Deleted || truth(row[3]))
+	return sinceAt{integer(row[1]), integer(row[2])}, same, nil
+}
+
+// failure records what went wrong, or that nothing did.
+func (g *guarded) failure(t *transaction, c *store.Commit) error {
 	switch f := c.Failure; {
 	case f != nil:
-		err = t.run.exec(putFailure, g.generation, g.document, c.Key.ID, number(f.Park), f.Seq, cut(f.Error), cut(f.Stack), t.now, int64(f.Attempts))
+		return t.run.exec(putFailure, g.in.id, g.document, c.Key.ID, number(f.Park), f.Seq, cut(f.Error), cut(f.Stack), t.now, int64(f.Attempts))
 	case g.failed:
-		err = t.run.exec(dropFailure, g.generation, g.document)
+		return t.run.exec(dropFailure, g.in.id, g.document)
 	}
-	return outcome, err
+	return nil
 }
 
 // guard moves the guarded row, and reports whether it was as it had been loaded. The
 // guard is in the statement that moves applied, so that nothing before it has to be
-// right.
-func (g *guarded) guard(t *transaction, c *store.Commit, dirty, sincePosition, sinceTime int64) (stored bool, err error) {
+// right. changes tells that it is a change of the view.
+func (g *guarded) guard(t *transaction, c *store.Commit, applied, dirty int64, since sinceAt, changes bool) (stored bool, err error) {
 	var attempts, notBefore, parked int64
 	f := c.Failure
 	if f != nil {
@@ -145,11 +205,11 @@ func (g *guarded) guard(t *transaction, c *store.Commit, dirty, sincePosition, s
 		}
 	}
 	var changed, news driver.Value
-	if c.Applied > c.Loaded || parked == 1 {
+	if changes || parked == 1 {
 		if changed, err = t.change(); err != nil {
 			return false, err
 		}
-		if !c.History || parked == 1 {
+		if !g.history || parked == 1 {
 			news = changed
 		}
 	}
@@ -157,42 +217,47 @@ func (g *guarded) guard(t *transaction, c *store.Commit, dirty, sincePosition, s
 	if c.Keep != nil && dirty == 1 && parked == 0 {
 		keep, most = t.now+int64(c.Keep.For), int64(c.Keep.Most)
 	}
-	err = t.run.exec(moveApplied, g.generation, g.document, c.Loaded, c.Epoch,
-		c.Applied, dirty, sincePosition, sinceTime, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
+	return t.changesRow(moveApplied, g.in.id, g.document, c.Loaded, c.Epoch,
+		applied, dirty, since.position, since.at, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
 		changed, news, keep, most)
-	if err != nil {
-		return false, err
-	}
-	row, err := t.run.one(changes)
-	if err != nil {
-		return false, err
-	}
-	return integer(row[0]) == 1, nil
 }
 
-// moved writes what follows from a move of applied: the view.
-func (g *guarded) moved(t *transaction, c *store.Commit) error {
-	if c.Deleted {
-		return t.run.exec(dropView, g.generation, g.document)
+// moved writes what follows from a move of applied: the view, and what a derived
+// document has.
+func (g *guarded) moved(t *transaction, c *store.Commit, read *edges, since sinceAt) error {
+	if g.in.derived() {
+		if err := g.settled(t, c, read, since); err != nil {
+			return err
+		}
 	}
-	return t.run.exec(putView, g.generation, g.document, notNull(c.View))
+	switch {
+	case g.same:
+		return nil
+	case c.Deleted:
+		return t.run.exec(dropView, g.in.id, g.document)
+	}
+	return t.run.exec(putView, g.in.id, g.document, notNull(c.View))
 }
 
-// left returns since when something is left to do, which begins with an operation that
-// the document has. If the file is damaged and has it not, it is the place of the next
-// one, or of the last: that the document is dirty has to be recorded all the same.
-func (g *guarded) left(t *transaction, seq int64) (position, at int64, err error) {
-	row, err := t.run.one(nextPlace, g.document, seq)
-	if err != nil {
-		return 0, 0, err
+// left returns since when something is left to do that is above a seq, which begins with an
+// operation that the document has. If the file is damaged and has it not, it is the place
+// of the next one, or of the last: that the document is dirty has to be recorded all the
+// same.
+func (g *guarded) left(t *transaction, applied int64) (sinceAt, error) {
+	if g.in.derived() {
+		if since, err := t.leftDeltas(g.document, applied); err != nil || since.position > 0 || g.another > 0 {
+			return since, err
+		}
+	} else if row, err := t.run.one(nextPlace, g.document, applied+1); err != nil {
+		return sinceAt{}, err
+	} else if row != nil {
+		return sinceAt{integer(row[0]), integer(row[1])}, nil
 	}
-	if row != nil {
-		return integer(row[0]), integer(row[1]), nil
+	row, err := t.run.one(lastPlace, g.document)
+	if err != nil || row == nil {
+		return sinceAt{}, err
 	}
-	if row, err = t.run.one(lastPlace, g.document); err != nil || row == nil {
-		return 0, 0, err
-	}
-	return integer(row[0]), t.now, nil
+	return sinceAt{integer(row[0]), t.now}, nil
 }
 
 // cut shortens the text of a failure to what is kept, between characters.

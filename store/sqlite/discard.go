@@ -136,6 +136,9 @@ func (w *discardWork) find(t *transaction) (in *collection, document, applied in
 	if in, err = t.collection(w.Key.Collection); err != nil || in == nil {
 		return in, 0, 0, false, err
 	}
+	if err := in.notDerived("discard"); err != nil {
+		return nil, 0, 0, false, err
+	}
 	row, err := t.document(&in.served, w.Key.ID)
 	if err != nil || row == nil {
 		return in, 0, 0, false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/refold-go/refold/store"
 )
@@ -29,6 +30,9 @@ func (s *Store) eraseAll(ctx context.Context, slice func() sliceWork) error {
 		w := slice()
 		if err := s.submit(ctx, newRequest(w, false, sliceBytes)); err != nil {
 			return ended(ctx, err)
+		}
+		if e, ok := w.(*eraseWork); ok {
+			s.listeners.Dirty(e.woken)
 		}
 		if !w.more() {
 			return nil
@@ -69,28 +73,35 @@ func (t *transaction) eraseOperations(document int64, s *spent) (all bool, err e
 }
 
 // eraseWork erases a part of the first document that is being erased and whose
-// name is this or comes after it.
+// name begins with this or comes after it.
 type eraseWork struct {
 	name string
 	only bool // none that comes after it
 
-	left bool
+	left  bool
+	woken []store.Key // derived documents that are dirty by it
 }
 
 func (w *eraseWork) more() bool { return w.left }
 
 func (w *eraseWork) do(t *transaction) error {
+	w.woken = nil
 	row, err := t.run.one(getErasing, w.name)
-	w.left = row != nil && (!w.only || text(row[1]) == w.name)
-	if err != nil || !w.left {
+	if err != nil {
 		return err
 	}
+	if w.left = row != nil && (!w.only || strings.HasPrefix(text(row[1]), w.name)); !w.left {
+		return nil
+	}
 	document := integer(row[0])
+	if of, ok := parseRetracted(text(row[1])); ok {
+		_, err := t.retract(document, of, sinceAt{integer(row[2]), integer(row[3])}, &w.woken)
+		return err
+	}
 	all, err := t.eraseOperations(document, new(spent))
 	if err != nil || !all {
 		return err
 	}
-	w.left = !w.only
 	return t.run.exec(dropDocument, document)
 }
 
@@ -117,12 +128,24 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 type dropWork struct{ name string }
 
 func (w *dropWork) do(t *transaction) error {
-	t.touch = true
 	in, err := t.collection(w.name)
-	if err != nil || in == nil {
+	if err != nil {
 		return err
 	}
-	delete(t.collections, w.name)
+	if t.touch = true; in == nil {
+		return nil
+	}
+	if in.dependents > 0 {
+		return w.refuse(t, in)
+	}
+	for _, id := range []int64{in.served.id, in.building, in.kept} {
+		if in.derived && id != 0 {
+			if err := t.startSweeping(in, id); err != nil {
+				return err
+			}
+		}
+	}
+	t.regenerated()
 	if err := t.run.exec(startDropping, in.id); err != nil {
 		return err
 	}
@@ -131,6 +154,21 @@ func (w *dropWork) do(t *transaction) error {
 		return err
 	}
 	return t.run.exec(setMeta, metaDropped, number)
+}
+
+// refuse returns an error that names what is made of a collection.
+func (w *dropWork) refuse(t *transaction, in *collection) error {
+	row, err := t.run.one(listDependents, in.id)
+	if err != nil {
+		return err
+	}
+	of := "another"
+	if row != nil {
+		of = text(row[4])
+	}
+	return &store.InvalidError{
+		Field: "collection to drop", Got: w.name + ", of which " + of + " is made", Want: "one that nothing is made of",
+	}
 }
 
 // dropSliceWork erases a part of a collection that is being dropped.
@@ -145,7 +183,20 @@ func (w *dropSliceWork) do(t *transaction) error {
 		return err
 	}
 	collection := integer(row[0])
-	for s := new(spent); !s.full(); s.rows++ {
+	s := new(spent)
+	for {
+		row, err := t.run.one(nextMade, collection)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		if all, err := t.sweepDerived(integer(row[0]), s); err != nil || !all {
+			return err
+		}
+	}
+	for ; !s.full(); s.rows++ {
 		row, err := t.run.one(nextDocument, collection)
 		if err != nil {
 			return err

@@ -34,8 +34,15 @@ type fillWork struct {
 func (w *fillWork) do(t *transaction) error {
 	w.more = false
 	g, err := t.state(w.name)
-	if err != nil || g.scanned >= g.until {
+	if err != nil {
 		return err
+	}
+	if g.in.derived {
+		w.more, err = t.fillMapping(g)
+		return err
+	}
+	if g.scanned >= g.until {
+		return nil
 	}
 	end := min(g.scanned+fillDocuments, g.until)
 	if err := t.run.exec(fillRows, g.id, g.scanned, end, g.space, g.epoch, t.now); err != nil {

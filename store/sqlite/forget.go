@@ -59,8 +59,8 @@ func (s *Store) Forgotten(ctx context.Context, key store.Key) (yes bool, err err
 }
 
 // Forget implements [store.Eraser]. One transaction takes the document away and
-// refuses its id; its operations are then erased in slices, between which others
-// write. If the process ends before they all are, the next one to open the file
+// refuses its id; its operations, and its effects on derived documents, are then erased
+// in slices, between which others write. If the process ends before they all are, the next one to open the file
 // goes on.
 //
 // Everything that the store deletes is overwritten with zeros. Forget then gives
@@ -96,23 +96,32 @@ type forgetWork struct {
 }
 
 func (w *forgetWork) do(t *transaction) error {
-	t.touch, t.forgets = true, forgotSome
-	if err := t.run.exec(putForgotten, w.hash); err != nil {
+	in, err := t.collection(w.key.Collection)
+	if err != nil {
 		return err
 	}
-	in, err := t.collection(w.key.Collection)
-	if err != nil || in == nil {
+	if err := in.notDerived("document to forget"); err != nil {
+		return err
+	}
+	t.touch, t.forgets = true, forgotSome
+	if err := t.run.exec(putForgotten, w.hash); err != nil || in == nil {
 		return err
 	}
 	row, err := t.document(&in.served, w.key.ID)
-	if err != nil || row == nil {
+	if err != nil {
 		return err
 	}
-	document := integer(row[0])
-	if err := t.run.exec(startErasing, document, hex.EncodeToString(w.hash)); err != nil {
-		return err
+	hash := hex.EncodeToString(w.hash)
+	if row != nil {
+		document := integer(row[0])
+		if err := t.run.exec(startErasing, document, hash, int64(0), int64(0)); err != nil {
+			return err
+		}
+		if err := t.eraseRows(in.id, document, w.key.ID); err != nil {
+			return err
+		}
 	}
-	return t.eraseRows(in.id, document, w.key.ID)
+	return t.startRetracting(in, w.key.ID, hash)
 }
 
 // eraseRows deletes what there is of a document beside its operations, in all

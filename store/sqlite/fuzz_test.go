@@ -30,6 +30,15 @@ var damages = []struct{ table, column string }{
 	{"failures", "first_at"}, {"failures", "last_at"},
 	{"discards", "name"}, {"discards", "seq"}, {"discards", "who"}, {"discards", "why"}, {"discards", "at"},
 	{"forgotten", "hash"},
+	{"collections", "derived"}, {"collections", "dependents"}, {"documents", "contributions"},
+	{"generations", "version"}, {"generations", "source"}, {"generations", "feeds"}, {"generations", "input"}, {"generations", "deltas"},
+	{"generations", "space"}, {"generations", "state"}, {"generations", "epoch"}, {"generations", "scanned"}, {"generations", "until"},
+	{"generations", "made"}, {"generations", "mark"}, {"generations", "started"},
+	{"deltas", "seq"}, {"deltas", "position"}, {"deltas", "at"}, {"deltas", "body"}, {"deltas", "marks"}, {"deltas", "mapping"},
+	{"contributions", "document"}, {"contributions", "input"}, {"contributions", "source"}, {"contributions", "mapping"},
+	{"contributions", "key"}, {"contributions", "body"},
+	{"edges", "collection"}, {"edges", "name"}, {"edges", "version"}, {"edges", "generation"},
+	{"fanouts", "round"}, {"fanouts", "readers"}, {"fanouts", "after"},
 }
 
 // FuzzDamagedRow puts a value of any type into a column of one row, as a damaged
@@ -139,6 +148,21 @@ func template(f *testing.F, loose bool) []byte {
 	}))
 	must(nil, s.Discard(ctx, store.Discard{Key: key("dirty"), Seq: 2, By: "me", Why: "so"}))
 	must(nil, s.Forget(ctx, key("gone")))
+	// What is made of notes: one of them is half way through a round, and one has read two.
+	must(nil, s.Derive(ctx, store.Derivation{Name: "tags", Version: 1, Sources: []string{"notes"}, Deltas: true}))
+	must(s.Fill(ctx, "tags@1"))
+	for _, id := range []string{"clean", "dirty"} {
+		d := loadNamed(f, s, "tags@1<notes", id)
+		e := &store.Effects{From: store.Round{To: d.Head}, Pairs: []store.Pair{{Key: "t", Body: []byte("c")}, {Key: "u", Body: []byte("c")}}}
+		if id == "dirty" {
+			e.Upto = "u"
+		}
+		must(s.Commit(ctx, []store.Commit{{Key: d.Key, Epoch: d.Epoch, Applied: d.Head, Effects: e}}))
+	}
+	d := loadNamed(f, s, "tags@1", "t")
+	must(s.Commit(ctx, []store.Commit{{
+		Key: d.Key, Epoch: d.Epoch, Applied: d.Head, View: []byte("v"), Reads: []store.Read{{Key: key("clean"), Version: 1}, {Key: key("none")}},
+	}}))
 	sound = everything(s)
 	for what, got := range sound {
 		if got == "" {
@@ -251,6 +275,28 @@ func everything(s *Store) map[string]string {
 	for d, err := range s.Scan(ctx, "notes", "", store.WithViews) {
 		document("Scan", d, err)
 	}
+	for _, name := range []string{"tags@1<notes", "tags@1"} {
+		for d, err := range s.Scan(ctx, name, "", store.WithViews) {
+			document("Scan "+name, d, err)
+			if err != nil {
+				break
+			}
+			ops, err := s.Operations(ctx, []store.Range{{Key: d.Key}}, store.Budget{})
+			if err == nil {
+				for _, op := range ops[0] {
+					note(fmt.Sprint("delta of ", d.Key, " ", op.Seq), op, err)
+				}
+			}
+			all, err := s.Contributions(ctx, d.Key, store.Contributor{}, store.Budget{})
+			for _, c := range all {
+				note(fmt.Sprint("contribution to ", d.Key.ID, " of ", c.Contributor), c, err)
+			}
+			reads, err := s.Reads(ctx, d.Key)
+			for _, r := range reads {
+				note(fmt.Sprint("read of ", r.Key), r, err)
+			}
+		}
+	}
 	for d, err := range s.Parked(ctx, "notes") {
 		document("Parked", d, err)
 	}
@@ -294,10 +340,49 @@ func writeAll(t *testing.T, s *Store) {
 		}
 		errs = append(errs, err, s.Discard(ctx, store.Discard{Key: key(id), Seq: 3, By: "me", Why: "so"}))
 	}
-	errs = append(errs, s.Pause(ctx, "notes", true), s.Forget(ctx, key("dirty")), s.Drop(ctx, "notes"))
+	errs = append(errs, derivedWrites(s)...)
+	errs = append(errs, s.Pause(ctx, "notes", true), s.Forget(ctx, key("dirty")), s.Drop(ctx, "notes"), s.Drop(ctx, "tags"), s.Drop(ctx, "notes"))
 	for _, err := range errs {
 		if errors.Is(err, store.ErrClosed) {
 			t.Errorf("the store says that it is closed: %v", err)
 		}
 	}
+}
+
+// derivedWrites is writeAll for what is made of the documents.
+func derivedWrites(s *Store) (errs []error) {
+	ctx := background
+	errs = append(errs, s.Derive(ctx, store.Derivation{Name: "tags", Version: 1, Sources: []string{"notes"}, Deltas: true}))
+	for _, name := range []string{"tags@1<notes", "tags@1"} {
+		for r, err := range s.Runnable(ctx, []string{name}) {
+			if errs = append(errs, err); err != nil {
+				break
+			}
+			docs, err := s.Load(ctx, []store.Key{r.Key}, store.WithoutViews)
+			if errs = append(errs, err); err != nil || !docs[0].Dirty() || docs[0].Applied < 0 {
+				continue
+			}
+			d := docs[0]
+			c := store.Commit{Key: d.Key, Loaded: d.Applied, Epoch: d.Epoch, Applied: d.Head, View: []byte("w")}
+			if name == "tags@1" {
+				c.Reads = []store.Read{{Key: key("parked"), Version: 7}}
+			} else {
+				c.Effects = &store.Effects{From: d.Round, Pairs: []store.Pair{{Key: "zz", Body: []byte("c")}}}
+				if c.Effects.From.To == 0 {
+					c.Effects.From.To = d.Head
+				}
+				if c.Applied = c.Effects.From.To; c.Effects.From.Readers {
+					c.Effects.Pairs, c.Effects.Touch = nil, true
+				}
+			}
+			_, err = s.Commit(ctx, []store.Commit{c})
+			errs = append(errs, err)
+		}
+	}
+	_, err := s.Switch(ctx, "tags@1", store.SwitchTerms{Force: true})
+	errs = append(errs, err, s.Derive(ctx, store.Derivation{Name: "tags", Version: 2, Sources: []string{"notes"}}))
+	_, err = s.Fill(ctx, "tags@2")
+	errs = append(errs, err, s.Retire(ctx, "tags@2"))
+	_, err = s.Sweep(ctx)
+	return append(errs, err)
 }

@@ -11,17 +11,30 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
+// numbered is a generation with its number.
+type numbered struct {
+	store.Generation
+	id      int64
+	derived bool
+}
+
+// addMappings adds up how far the mappings of a generation are filled.
+func (g *numbered) addMappings(c *conn) error {
+	mappings, err := mappings(c, g.id)
+	for _, m := range mappings {
+		g.Filled = g.Filled && m.scanned >= m.until
+		g.Scanned, g.ToScan, g.Made = g.Scanned+m.scanned, g.ToScan+m.until, g.Made+m.made
+	}
+	return err
+}
+
 // Generations implements [store.Generator].
 func (s *Store) Generations(ctx context.Context, collection string) ([]store.Generation, error) {
-	type numbered struct {
-		store.Generation
-		id int64
-	}
 	var rows []numbered
 	err := s.read(ctx, func(c *conn) error {
 		rows = nil
-		return c.each(listGenerations, func(row []driver.Value) bool {
-			g := numbered{id: integer(row[7])}
+		err := c.each(listGenerations, func(row []driver.Value) bool {
+			g := numbered{id: integer(row[7]), derived: integer(row[8]) < 0}
 			g.Version, g.State = int(integer(row[0])), store.GenerationState(integer(row[1])) // #nosec G115 -- 1 to 5
 			g.Scanned, g.ToScan, g.Made = integer(row[2]), integer(row[3]), integer(row[4])
 			g.Filled = g.Scanned >= g.ToScan
@@ -34,6 +47,12 @@ func (s *Store) Generations(ctx context.Context, collection string) ([]store.Gen
 			rows = append(rows, g)
 			return true
 		}, collection)
+		for i := range rows {
+			if err == nil && rows[i].derived {
+				err = rows[i].addMappings(c)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -77,16 +96,12 @@ func (t *transaction) state(n store.CollectionName) (*state, error) {
 // start makes the rows of a new generation beside the one that is served, without
 // those of its documents. What is appended from here on makes its own.
 func (t *transaction) start(in *collection, version int64) error {
-	row, err := t.run.one(bumpMeta, metaGeneration)
+	id, epoch, err := t.newGeneration()
 	if err != nil {
 		return err
 	}
-	id := integer(row[0])
-	epoch, err := t.change()
+	row, err := t.run.one(lastDocument)
 	if err != nil {
-		return err
-	}
-	if row, err = t.run.one(lastDocument); err != nil {
 		return err
 	}
 	until := integer(row[0])
@@ -98,6 +113,7 @@ func (t *transaction) start(in *collection, version int64) error {
 		return err
 	}
 	in.building = id
+	t.regenerated()
 	return t.run.exec(setBuilding, in.id, id)
 }
 
@@ -126,7 +142,7 @@ func (w *holdWork) do(t *transaction) error {
 	if w.d > 0 {
 		until = t.now + int64(w.d)
 	}
-	in.served.closing = until
+	t.regenerated()
 	return t.run.exec(setClosing, in.id, until)
 }
 

@@ -144,42 +144,25 @@ func (b *broken) one(s statement, args ...driver.Value) ([]driver.Value, error) 
 	return b.runner.one(s, args...)
 }
 
-// TestNoStepIsHalfDone: wherever a step fails, nothing of it is stored, and the next
-// time it goes well.
-func TestNoStepIsHalfDone(t *testing.T) {
-	s := fresh(t, nil)
-	name := func(version int) store.CollectionName { return store.CollectionName{Name: "notes", Version: version} }
-	if err := s.Register(t.Context(), "notes", 1); err != nil {
-		t.Fatal(err)
+func (b *broken) each(s statement, row func([]driver.Value) bool, args ...driver.Value) error {
+	if err := b.fails(); err != nil {
+		return err
 	}
-	mustAppend(t, s, append(one("a", "1", "2"), one("b", "1")...))
-	foldSome(t, s, "notes", 10)
-	for _, step := range []struct {
-		what string
-		work func() work
-		then func()
-	}{
-		{"register", func() work { return &registerWork{"notes", 2} }, nil},
-		{"register a higher one", func() work { return &registerWork{"notes", 3} }, nil},
-		{"fill", func() work { return &fillWork{name: name(3)} }, func() { foldSome(t, s, "notes@3", 10) }},
-		{"append", func() work { return &appendWork{appends: append(one("a", "3"), one("c", "1")...)} }, func() {
-			foldSome(t, s, "notes@3", 10)
-		}},
-		{"discard", func() work {
-			return &discardWork{Discard: store.Discard{Key: key("a"), Seq: 3, By: "me", Why: "so"}}
-		}, func() { foldSome(t, s, "notes@3", 10); foldSome(t, s, "notes", 10) }},
-		{"hold", func() work { return &holdWork{"notes", time.Hour} }, nil},
-		{"switch", func() work { return &switchWork{name: name(3)} }, nil},
-		{"rollback", func() work { return &rollbackWork{"notes"} }, nil},
-		{"switch again", func() work { return &switchWork{name: name(3)} }, nil},
-		{"retire", func() work { return &retireWork{name(1)} }, nil},
-		{"sweep", func() work { return new(sweepWork) }, nil},
-		{"sweep more", func() work { return new(sweepWork) }, nil},
-		{"forget", func() work { return &forgetWork{key("c"), hashKey(s.writer.salt, key("c"))} }, nil},
-		{"erase", func() work { return new(eraseWork) }, nil},
-		{"drop", func() work { return &dropWork{"notes"} }, nil},
-		{"drop the rest", func() work { return new(dropSliceWork) }, nil},
-	} {
+	return b.runner.each(s, row, args...)
+}
+
+// wholeStep is work that is done as a whole, or not at all.
+type wholeStep struct {
+	what string
+	work func() work
+	then func()
+}
+
+// stepsMustBeWhole does steps. Wherever one fails, nothing of it is stored, and the next time
+// it goes well.
+func stepsMustBeWhole(t *testing.T, s *Store, steps []wholeStep) {
+	t.Helper()
+	for _, step := range steps {
 		before := dump(t, s)
 		failed := 0
 		for ; ; failed++ {
@@ -207,6 +190,40 @@ func TestNoStepIsHalfDone(t *testing.T) {
 			step.then()
 		}
 	}
+}
+
+// TestNoStepIsHalfDone: wherever a step fails, nothing of it is stored, and the next
+// time it goes well.
+func TestNoStepIsHalfDone(t *testing.T) {
+	s := fresh(t, nil)
+	name := func(version int) store.CollectionName { return store.CollectionName{Name: "notes", Version: version} }
+	if err := s.Register(t.Context(), "notes", 1); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, append(one("a", "1", "2"), one("b", "1")...))
+	foldSome(t, s, "notes", 10)
+	stepsMustBeWhole(t, s, []wholeStep{
+		{"register", func() work { return &registerWork{"notes", 2} }, nil},
+		{"register a higher one", func() work { return &registerWork{"notes", 3} }, nil},
+		{"fill", func() work { return &fillWork{name: name(3)} }, func() { foldSome(t, s, "notes@3", 10) }},
+		{"append", func() work { return &appendWork{appends: append(one("a", "3"), one("c", "1")...)} }, func() {
+			foldSome(t, s, "notes@3", 10)
+		}},
+		{"discard", func() work {
+			return &discardWork{Discard: store.Discard{Key: key("a"), Seq: 3, By: "me", Why: "so"}}
+		}, func() { foldSome(t, s, "notes@3", 10); foldSome(t, s, "notes", 10) }},
+		{"hold", func() work { return &holdWork{"notes", time.Hour} }, nil},
+		{"switch", func() work { return &switchWork{name: name(3)} }, nil},
+		{"rollback", func() work { return &rollbackWork{"notes"} }, nil},
+		{"switch again", func() work { return &switchWork{name: name(3)} }, nil},
+		{"retire", func() work { return &retireWork{name(1)} }, nil},
+		{"sweep", func() work { return new(sweepWork) }, nil},
+		{"sweep more", func() work { return new(sweepWork) }, nil},
+		{"forget", func() work { return &forgetWork{key("c"), hashKey(s.writer.salt, key("c"))} }, nil},
+		{"erase", func() work { return new(eraseWork) }, nil},
+		{"drop", func() work { return &dropWork{"notes"} }, nil},
+		{"drop the rest", func() work { return new(dropSliceWork) }, nil},
+	})
 	for _, table := range []string{"generations", "progress", "views", "failures", "operations", "log", "collections", "discards"} {
 		if n := count(t, s, "refold_"+table); n != 0 {
 			t.Errorf("%d rows are left of %s", n, table)

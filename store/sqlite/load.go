@@ -53,7 +53,7 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if truth(row[5]) {
 		d.Since = store.Since{Position: store.Position(integer(row[6])), Time: moment(row[7])}
 	}
-	d.Deleted, d.Version = truth(row[17]), int(integer(row[23]))
+	d.Deleted, d.Version = truth(row[17]), int(integer(row[24]))
 	if truth(row[10]) {
 		d.Failure = &store.Failure{
 			Seq: integer(row[11]), Attempts: int(integer(row[9])),
@@ -65,9 +65,13 @@ func fillDocument(d *store.Document, row []driver.Value) {
 	if row[20] != nil {
 		d.Lease = leaseOf(row[20:], time.Now())
 	}
+	d.Changed, d.Contributions = integer(row[18]), integer(row[23])
 	if d.Applied > 0 {
-		d.View = blob(row[24])
-		row[24] = nil // the row is kept, the view is the caller's
+		d.View = blob(row[25])
+		row[25] = nil // the row is kept, the view is the caller's
+	}
+	if len(row) > 26 {
+		d.Round = asRound(row[26:])
 	}
 }
 
@@ -115,7 +119,9 @@ type spending struct {
 	operations int
 	bytes      int64
 	spent      bool
-	found      string // a generation that there is
+	// found is the last generation with a version that was read from, and space that of it.
+	found string
+	space int64
 }
 
 // read appends the operations of a range that the budget allows. It reads at
@@ -133,14 +139,20 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		limit = int64(b.Operations - b.operations)
 	}
 	name, version, source := named(r.Key.Collection)
-	if (version != 0 || source != "") && b.found != r.Key.Collection {
-		// Its operations are those of the collection, if there is such a generation.
-		if in, err := find(c, r.Key.Collection); err != nil || in.id == 0 {
-			return err
+	space := int64(0)
+	if version != 0 || source != "" {
+		// Its operations are those of the collection, if there is such a generation that
+		// is not a derived one.
+		if b.found != r.Key.Collection {
+			in, err := find(c, r.Key.Collection)
+			if err != nil || in.id == 0 {
+				return err
+			}
+			b.found, b.space = r.Key.Collection, in.space
 		}
-		b.found = r.Key.Collection
+		space = b.space
 	}
-	return c.each(readOperations, func(row []driver.Value) bool {
+	row := func(row []driver.Value) bool {
 		op := asOperation(row)
 		size := int64(len(op.Body) + len(op.Meta))
 		if b.Bytes > 0 && b.operations > 0 && b.bytes+size > b.Bytes {
@@ -151,5 +163,17 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		b.bytes += size
 		*to = append(*to, op)
 		return true
-	}, name, r.Key.ID, r.From, last, limit)
+	}
+	if space >= 0 {
+		if err := c.each(readOperations, row, name, r.Key.ID, r.From, last, limit); err != nil || len(*to) > 0 || b.spent || space > 0 {
+			return err
+		}
+		// That there is none is rare, unless it is a derived one.
+		in, err := find(c, name)
+		if err != nil || in.space >= 0 {
+			return err
+		}
+		space = in.space
+	}
+	return c.each(readDeltas, row, space, r.Key.ID, r.From, last, limit)
 }

@@ -79,13 +79,13 @@ func TestMigrationFromVersion1(t *testing.T) {
 
 	at := func(n int64) time.Time { return time.Unix(0, n).UTC() }
 	for _, want := range []store.Document{
-		{Key: key("clean"), Head: 2, Last: 4, Applied: 2, View: []byte("v")},
-		{Key: key("dirty"), Head: 3, Last: 9, Applied: 1, View: []byte{}, Epoch: 1, Since: store.Since{Position: 3, Time: at(1003)}},
-		{Key: key("parked"), Head: 2, Last: 6, Applied: 1, View: []byte("w"), Since: store.Since{Position: 6, Time: at(1006)},
+		{Key: key("clean"), Changed: 1, Head: 2, Last: 4, Applied: 2, View: []byte("v")},
+		{Key: key("dirty"), Changed: 2, Head: 3, Last: 9, Applied: 1, View: []byte{}, Epoch: 1, Since: store.Since{Position: 3, Time: at(1003)}},
+		{Key: key("parked"), Changed: 3, Head: 2, Last: 6, Applied: 1, View: []byte("w"), Since: store.Since{Position: 6, Time: at(1006)},
 			Failure: &store.Failure{Seq: 2, Attempts: 7, Error: "broken", Stack: "main.fold", Park: true, First: at(2001), Last: at(2002)}},
 		{Key: key("failed"), Head: 2, Last: 8, Since: store.Since{Position: 7, Time: at(1007)},
 			Failure: &store.Failure{Seq: 1, Attempts: 2, Error: "later", First: at(2003), Last: at(2004)}},
-		{Key: key("deleted"), Head: 1, Last: 10, Applied: 1, Deleted: true},
+		{Key: key("deleted"), Changed: 4, Head: 1, Last: 10, Applied: 1, Deleted: true},
 		{Key: key("gone")},
 	} {
 		if want.Head > 0 {

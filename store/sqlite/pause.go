@@ -28,6 +28,6 @@ func (w *pauseWork) do(t *transaction) error {
 	if in == nil {
 		return fmt.Errorf("%w: collection %q", store.ErrNotFound, w.name)
 	}
-	in.served.paused = w.paused
+	t.regenerated()
 	return t.run.exec(pause, in.id, number(w.paused))
 }

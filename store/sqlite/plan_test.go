@@ -29,8 +29,15 @@ func TestPlans(t *testing.T) {
 				fillRows: "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", manyDirty: "COVERING INDEX refold_runnable (generation=? AND parked=?)",
 				firstBehind: "SEARCH n USING INDEX refold_runnable (generation=? AND parked=?)", sliceEnd: "SEARCH refold_progress USING",
 				nextDropping: "INDEX refold_dropping", dropDropping: "INDEX refold_dropping", dropViews: "SEARCH refold_views USING PRIMARY KEY (generation=? AND document=?)",
-				sweepViews: "PRIMARY KEY (generation=? AND document<?)",
-				dropLog:    "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)"}[st]
+				sweepViews:  "PRIMARY KEY (generation=? AND document<?)",
+				dropLog:     "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)",
+				getReceiver: "(collection=? AND name=?)", getReader: "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", lowestDelta: "PRIMARY KEY (document=? AND seq>?)",
+				dropDeltas: "PRIMARY KEY (document=? AND seq<?)", readDeltas: "PRIMARY KEY (document=? AND seq>? AND seq<?)", anyNews: "PRIMARY KEY (document=? AND seq>? AND seq<?)",
+				listDependents: "INDEX refold_dependents (source=?)", contributorsPage: "INDEX refold_contributors (mapping=? AND key>?)",
+				contributionsPage: "PRIMARY KEY (document=? AND (input,source)>(?,?))", readersPage: "COVERING INDEX refold_readers (collection=? AND name=? AND generation=? AND document>?)",
+				inputsOf: "INDEX refold_mappings (feeds=?)", countDependents: "INDEX refold_dependents (source=?)", refill: "INDEX refold_dependents (source=?)",
+				fillPage: "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", sentPage: "COVERING INDEX refold_senders (mapping=?)",
+				retractContribution: "INDEX refold_contributors (mapping=? AND key=?)", nextMade: "INDEX refold_dropping"}[st]
 			uses := index == ""
 			for rows.Next(row) == nil {
 				detail := row[3].(string)

@@ -33,6 +33,9 @@ func (w *registerWork) do(t *transaction) error {
 		_, err = t.makeCollection(w.name, int64(w.version))
 		return err
 	}
+	if err := in.notDerived("collection to register"); err != nil {
+		return err
+	}
 	version := int64(w.version)
 	if in.version == 0 {
 		in.version = version
@@ -49,6 +52,15 @@ func (w *registerWork) do(t *transaction) error {
 		t.touch = true // it may be visible and not synced
 		return nil
 	}
+	if err := t.makeRoom(in, version); err != nil {
+		return err
+	}
+	return t.start(in, version)
+}
+
+// makeRoom retires the generation that is being built for one of a version that does not
+// live, which must be higher than all that do.
+func (t *transaction) makeRoom(in *collection, version int64) error {
 	stored := in.version
 	if in.building != 0 {
 		row, err := t.run.one(getKept, in.building)
@@ -60,14 +72,12 @@ func (w *registerWork) do(t *transaction) error {
 		}
 	}
 	if version < stored {
-		return &store.VersionError{Collection: w.name, Stored: int(stored), Registered: w.version}
+		return &store.VersionError{Collection: in.name, Stored: int(stored), Registered: int(version)}
 	}
 	if in.building != 0 {
-		if err := t.retire(in, in.building); err != nil {
-			return err
-		}
+		return t.retire(in, in.building)
 	}
-	return t.start(in, version)
+	return nil
 }
 
 // Collections implements [store.Registrar].
@@ -76,7 +86,7 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(allCollections, func(row []driver.Value) bool {
 			all = append(all, store.Collection{
-				Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2]), Held: heldFor(integer(row[3]), time.Now()),
+				Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2]), Derived: truth(row[3]), Held: heldFor(integer(row[4]), time.Now()),
 			})
 			return true
 		})

@@ -11,18 +11,18 @@ import (
 func (s *Store) Resolve(ctx context.Context, token store.Token, keys []store.Key) ([]int64, error) {
 	seqs := make([]int64, len(keys))
 	err := s.read(ctx, func(c *conn) error {
-		if token.IsZero() {
-			return nil
-		}
-		end, err := lastPosition(c)
-		if err != nil {
-			return err
-		}
-		cut, err := store.CutOf(token, s.incarnation, end)
-		if err != nil {
-			return err
+		cut := store.Position(-1)
+		if !token.IsZero() {
+			end, err := lastPosition(c)
+			if err != nil {
+				return err
+			}
+			if cut, err = store.CutOf(token, s.incarnation, end); err != nil {
+				return err
+			}
 		}
 		for i, k := range keys {
+			var err error
 			if seqs[i], err = seqAt(c, k, int64(cut)); err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func lastPosition(c *conn) (store.Position, error) {
 	return store.Position(integer(row[0])), nil
 }
 
-// seqAt returns a document's highest seq at or below a position. Seqs are dense
+// seqAt returns a document's highest seq at or below a position; -1 is below all. Seqs are dense
 // and their positions rise, so that a binary search finds it in 17 reads among
 // 100,000 operations; most often the head is the answer.
 func seqAt(c *conn, k store.Key, position int64) (int64, error) {
@@ -67,8 +67,14 @@ func seqAt(c *conn, k store.Key, position int64) (int64, error) {
 	if err != nil || row == nil {
 		return 0, err
 	}
+	if truth(row[3]) {
+		return 0, (&collection{name: k.Collection, derived: true}).notDerived("key to resolve")
+	}
 	document, head, last := integer(row[0]), integer(row[1]), integer(row[2])
-	if last <= position {
+	switch {
+	case position < 0:
+		return 0, nil
+	case last <= position:
 		return head, nil
 	}
 	below, above := int64(0), head // seq below is at or below, above is above

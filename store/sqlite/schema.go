@@ -180,6 +180,7 @@ CREATE TABLE refold_generations (
 	source     INTEGER NOT NULL DEFAULT 0, -- of a mapping: the collection that it reads
 	feeds      INTEGER NOT NULL DEFAULT 0, -- of a mapping: the generation that it feeds
 	input      INTEGER NOT NULL DEFAULT 0, -- of a mapping: its number among the sources
+	deltas     INTEGER NOT NULL DEFAULT 0, -- of a derived one: 1 if its deltas have contributions
 	space      INTEGER NOT NULL,           -- refold_documents.collection of its documents: collection, or -id if derived or a mapping
 	state      INTEGER NOT NULL,           -- see stateServing
 	epoch      INTEGER NOT NULL,           -- of new rows
@@ -192,7 +193,8 @@ CREATE TABLE refold_generations (
 ) STRICT;
 CREATE UNIQUE INDEX refold_generation_names ON refold_generations (collection, version, source) WHERE state < 5;
 CREATE INDEX refold_dropping   ON refold_generations (id) WHERE state = 5;
-CREATE INDEX refold_dependents ON refold_generations (source) WHERE source > 0;
+CREATE INDEX refold_dependents ON refold_generations (source) WHERE source > 0 AND state < 5;
+CREATE UNIQUE INDEX refold_mappings ON refold_generations (feeds, input) WHERE feeds > 0;
 INSERT INTO refold_generations (id, collection, version, space, state, epoch)
 	SELECT serving, id, version, id, 2, epoch FROM refold_collections;
 
@@ -200,12 +202,14 @@ ALTER TABLE refold_documents ADD COLUMN contributions INTEGER NOT NULL DEFAULT 0
 CREATE TABLE refold_deltas ( -- the operations of derived documents and mappings; gone when they are applied
 	document INTEGER NOT NULL,
 	seq      INTEGER NOT NULL,
-	position INTEGER NOT NULL, -- since, of the source's row
+	position INTEGER NOT NULL, -- of the since that it hands down
 	at       INTEGER NOT NULL,
 	body     BLOB NOT NULL,
 	marks    INTEGER,          -- markHistory, of the source too
+	mapping  INTEGER,          -- document of the mapping whose contribution the body has
 	PRIMARY KEY (document, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX refold_senders ON refold_deltas (mapping) WHERE mapping > 0;
 CREATE TABLE refold_contributions (
 	document INTEGER NOT NULL, -- the derived one
 	input    INTEGER NOT NULL,
@@ -227,9 +231,9 @@ CREATE TABLE refold_edges ( -- what a derived document read when its view was ma
 CREATE INDEX refold_readers ON refold_edges (collection, name, generation, document);
 CREATE TABLE refold_fanouts ( -- of a mapping whose effects take more than one transaction
 	document INTEGER PRIMARY KEY,
-	round    INTEGER NOT NULL,
-	phase    INTEGER NOT NULL,
-	after    TEXT NOT NULL
+	round    INTEGER NOT NULL, -- the head with which it began
+	readers  INTEGER NOT NULL, -- 1 if all keys are done
+	after    TEXT NOT NULL     -- the last key that is done, or the last document of the readers
 ) STRICT;
 
 UPDATE refold_meta SET value = max(value, ((SELECT value FROM refold_meta WHERE key = 'dropped') + 1) << 32)

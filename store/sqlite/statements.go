@@ -10,6 +10,9 @@ type runner interface {
 	// one returns the first row, nil if there is none. The slice is good until
 	// the statement runs again.
 	one(s statement, args ...driver.Value) ([]driver.Value, error)
+	// each calls row for each row, until it returns false. row must not run statements,
+	// and the slice is good until it returns; its elements may be kept.
+	each(s statement, row func([]driver.Value) bool, args ...driver.Value) error
 }
 
 // A statement names one of the statements that connections keep prepared.
@@ -117,6 +120,50 @@ const (
 	sweepFailures
 	sweepProgress
 	dropGeneration
+	getReceiver
+	getReader
+	newDerived
+	moveDerived
+	setSince
+	insertDelta
+	lowestDelta
+	dropDeltas
+	readDeltas
+	listDependents
+	getBefore
+	anyNews
+	getRound
+	putRound
+	dropRound
+	contributorsPage
+	newContribution
+	setContribution
+	dropContribution
+	contributionsPage
+	readersPage
+	inputsOf
+	edgesOf
+	getChanged
+	putEdge
+	dropEdge
+	readsOf
+	madeOf
+	newDerivedCollection
+	startDerived
+	countDependents
+	setMappings
+	refill
+	fillPage
+	everyDependent
+	newErasing
+	dropProgressOf
+	getFeeding
+	retractContribution
+	sentPage
+	blankDelta
+	deltasOf
+	contributionSizes
+	nextMade
 	statementCount
 )
 
@@ -144,7 +191,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	bumpMeta: {"counting", `UPDATE refold_meta SET value = value + 1 WHERE key = ?1 RETURNING value`},
 
 	getCollection: {"reading a collection", `
-		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `), building, kept, closing
+		SELECT id, version, serving, epoch, paused, (` + selectForgotten + `), building, kept, closing, derived, dependents
 		FROM refold_collections WHERE name = ?1`},
 	newCollection:        {"making a collection", `INSERT INTO refold_collections (name, version, serving, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id`},
 	setVersion:           {"registering a collection", `UPDATE refold_collections SET version = ?2 WHERE id = ?1`},
@@ -152,9 +199,9 @@ var statements = [statementCount]struct{ what, sql string }{
 	newGeneration: {"making a collection", `
 		INSERT INTO refold_generations (id, collection, version, space, state, epoch) VALUES (?1, ?2, ?3, ?2, ?4, ?5)`},
 	getGeneration: {"reading a generation", `
-		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused, c.switched, c.closing` + fromCollection + ` WHERE c.name = +?1`},
+		SELECT g.id, g.space, g.version, c.serving IN (g.id, g.feeds), c.paused, c.switched, c.closing, g.epoch, g.source, g.feeds, g.input` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
-		SELECT name, version, paused, closing FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
+		SELECT name, version, paused, derived, closing FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
 
 	getDocument: {"reading a document", `
@@ -224,10 +271,10 @@ var statements = [statementCount]struct{ what, sql string }{
 
 	loadServedPlain: {"loading a document", selectDocument + `c.version, NULL` + fromServed + whereServed},
 	loadServedViews: {"loading a document", selectDocument + `c.version, v.body` + fromServed + joinViews + whereServed},
-	loadPlain:       {"loading a document", selectDocument + `g.version, NULL` + fromDocument + whereName},
-	loadViews:       {"loading a document", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereName},
-	scanPlain:       {"scanning documents", selectDocument + `g.version, NULL` + fromDocument + whereAfter},
-	scanViews:       {"scanning documents", selectDocument + `g.version, v.body` + fromDocument + joinViews + whereAfter},
+	loadPlain:       {"loading a document", selectDocument + `g.version, NULL` + selectRound + fromDocument + joinRound + whereName},
+	loadViews:       {"loading a document", selectDocument + `g.version, v.body` + selectRound + fromDocument + joinViews + joinRound + whereName},
+	scanPlain:       {"scanning documents", selectDocument + `g.version, NULL` + selectRound + fromDocument + joinRound + whereAfter},
+	scanViews:       {"scanning documents", selectDocument + `g.version, v.body` + selectRound + fromDocument + joinViews + joinRound + whereAfter},
 
 	readOperations: {"reading operations", `
 		SELECT seq, position, id, kind, coalesce(time, at), meta, body, marks FROM refold_operations
@@ -249,8 +296,8 @@ var statements = [statementCount]struct{ what, sql string }{
 			AND o.seq >= l.seq + max(0, +?2 + 1 - l.position) AND o.seq < l.seq + min(l.count, +?3 + 1 - l.position)
 		WHERE l.position >= +?1 AND l.position <= +?3
 		ORDER BY l.position, o.seq LIMIT +?4`},
-	changesPlain: {"reading changes", selectDocument + `g.version, NULL` + fromChanges + whereChanged},
-	changesViews: {"reading changes", selectDocument + `g.version, v.body` + fromChanges + joinViews + whereChanged},
+	changesPlain: {"reading changes", selectDocument + `g.version, NULL` + selectRound + fromChanges + joinRound + whereChanged},
+	changesViews: {"reading changes", selectDocument + `g.version, v.body` + selectRound + fromChanges + joinViews + joinRound + whereChanged},
 	countDirty: {"counting dirty documents", `
 		SELECT count(*), coalesce(sum(not_before > ?2 AND not_before <= ?3), 0) FROM refold_progress INDEXED BY refold_runnable
 		WHERE generation = +?1 AND parked = 0 AND dirty = 1`},
@@ -258,11 +305,11 @@ var statements = [statementCount]struct{ what, sql string }{
 	parkedPage: {"reading parked documents", `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
-			p.owner, p.leased_at, p.leased_until, g.version, NULL
+			p.owner, p.leased_at, p.leased_until, d.contributions, g.version, NULL` + selectRound + `
 		FROM refold_generations g
 		CROSS JOIN refold_failures f ON f.generation = g.id
 		JOIN refold_progress p ON p.generation = f.generation AND p.document = f.document
-		JOIN refold_documents d ON d.id = f.document
+		JOIN refold_documents d ON d.id = f.document` + joinRound + `
 		WHERE g.id = +?1 AND f.parked = 1 AND f.name > +?2
 		ORDER BY f.name LIMIT +?3`},
 	discard:    {"discarding an operation", `UPDATE refold_operations SET marks = coalesce(marks, 0) | 1 WHERE document = ?1 AND seq = ?2`},
@@ -277,14 +324,14 @@ var statements = [statementCount]struct{ what, sql string }{
 		SELECT x.name, x.seq, x.who, x.why, x.at FROM refold_collections c JOIN refold_discards x ON x.collection = c.id
 		WHERE c.name = +?1 AND (x.name, x.seq) > (+?2, +?3) ORDER BY x.name, x.seq LIMIT +?4`},
 	resolveDocument: {"resolving a token", `
-		SELECT d.id, d.head, d.last_position FROM refold_collections c JOIN refold_documents d ON d.collection = c.id
-		WHERE c.name = +?1 AND d.name = +?2`},
+		SELECT d.id, d.head, d.last_position, c.derived
+		FROM refold_collections c LEFT JOIN refold_documents d ON d.collection = c.id AND d.name = +?2 WHERE c.name = +?1`},
 
 	anyForgotten: {"looking for what was forgotten", selectForgotten},
 	getForgotten: {"looking for what was forgotten", `SELECT 1 FROM refold_forgotten WHERE hash = ?1`},
 	putForgotten: {"forgetting a document", `INSERT INTO refold_forgotten (hash) VALUES (?1) ON CONFLICT DO NOTHING`},
-	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, head = 0, last_position = 0 WHERE id = ?1`},
-	getErasing:   {"erasing a document", `SELECT id, name FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
+	startErasing: {"forgetting a document", `UPDATE refold_documents SET collection = 0, name = ?2, last_position = ?3, head = ?4 WHERE id = ?1`},
+	getErasing:   {"erasing a document", `SELECT id, name, last_position, head FROM refold_documents WHERE collection = 0 AND name >= +?1 ORDER BY name LIMIT 1`},
 	nextOperation: {"erasing a document", `
 		SELECT seq, length(body) + coalesce(length(meta), 0) FROM refold_operations WHERE document = +?1 AND seq > +?2 ORDER BY seq LIMIT 1`},
 	dropLog: {"erasing a document", `
@@ -304,8 +351,8 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropCollection: {"dropping a collection", `DELETE FROM refold_collections WHERE id = ?1`},
 
 	getState: {"reading a generation", `
-		SELECT g.id, g.version, g.space, g.state, g.epoch, g.scanned, g.until, c.id` + fromCollection + ` WHERE c.name = +?1`},
-	getKept:      {"reading a generation", `SELECT id, version, space, state, epoch FROM refold_generations WHERE id = ?1`},
+		SELECT g.id, g.version, g.space, g.state, g.epoch, g.scanned, g.until, c.id, g.deltas` + fromCollection + ` WHERE c.name = +?1`},
+	getKept:      {"reading a generation", `SELECT id, version, space, state, epoch, deltas FROM refold_generations WHERE id = ?1`},
 	lastDocument: {"starting a generation", `SELECT coalesce(max(id), 0) FROM refold_documents`},
 	startGeneration: {"starting a generation", `
 		INSERT INTO refold_generations (id, collection, version, space, state, epoch, until, mark, started)
@@ -332,21 +379,130 @@ var statements = [statementCount]struct{ what, sql string }{
 	setSlots:   {"switching generations", `UPDATE refold_collections SET building = ?2, kept = ?3 WHERE id = ?1`},
 	setClosing: {"holding a collection", `UPDATE refold_collections SET closing = ?2 WHERE id = ?1`},
 	listGenerations: {"reading the generations", `
-		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id, g.space
 		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_generation_names
 			ON g.collection = c.id AND g.state < 5 AND g.source = 0 WHERE c.name = +?1
 		UNION ALL
-		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id
+		SELECT g.version, g.state, g.scanned, g.until, g.made, g.started, g.retire, g.id, g.space
 		FROM refold_collections c CROSS JOIN refold_generations g INDEXED BY refold_dropping
 			ON g.id > 0 AND g.state = 5 AND g.collection = c.id AND g.source = 0 WHERE c.name = +?1`},
 	nextDropping: {"dropping a generation", `
-		SELECT id FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 ORDER BY id LIMIT 1`},
+		SELECT id, space FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 ORDER BY id LIMIT 1`},
 	sliceEnd: {"dropping a generation", `
 		SELECT document FROM refold_progress WHERE generation = +?1 ORDER BY document LIMIT 1 OFFSET +?2`},
 	sweepViews:     {"dropping a generation", `DELETE FROM refold_views WHERE generation = ?1 AND document <= +?2`},
 	sweepFailures:  {"dropping a generation", `DELETE FROM refold_failures WHERE generation = ?1 AND document <= +?2`},
 	sweepProgress:  {"dropping a generation", `DELETE FROM refold_progress WHERE generation = ?1 AND document <= +?2`},
 	dropGeneration: {"dropping a generation", `DELETE FROM refold_generations WHERE id = ?1`},
+
+	getReceiver: {"reading a derived document", `
+		SELECT d.id, d.head, p.dirty, p.parked, p.since_position, p.since_time
+		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
+		WHERE d.collection = +?2 AND d.name = +?3`},
+	getReader: {"reading a derived document", `
+		SELECT d.id, d.head, p.dirty, p.parked, p.since_position, d.name
+		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
+		WHERE d.id = +?2`},
+	newDerived: {"making a derived document", `
+		INSERT INTO refold_documents (collection, name, head, last_position, contributions) VALUES (?1, ?2, 1, ?3, ?4)`},
+	moveDerived: {"moving a head", `
+		UPDATE refold_documents SET head = head + 1, last_position = ?2, contributions = contributions + ?3 WHERE id = ?1`},
+	setSince: {"marking a document dirty", `
+		UPDATE refold_progress SET dirty = 1, since_position = ?3, since_time = ?4 WHERE generation = ?1 AND document = ?2`},
+	insertDelta: {"writing a delta", `
+		INSERT INTO refold_deltas (document, seq, position, at, body, marks, mapping) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`},
+	lowestDelta: {"reading the place of a delta", `
+		SELECT min(position), at FROM refold_deltas WHERE document = +?1 AND seq > +?2`},
+	dropDeltas: {"removing deltas", `DELETE FROM refold_deltas WHERE document = ?1 AND seq <= +?2`},
+	readDeltas: {"reading deltas", `
+		SELECT seq, position, NULL, NULL, at, NULL, body, marks FROM refold_deltas
+		WHERE document = (SELECT id FROM refold_documents WHERE collection = +?1 AND name = +?2)
+		AND seq >= +?3 AND seq <= +?4 ORDER BY seq LIMIT +?5`},
+	listDependents: {"reading what is made of a collection", `
+		SELECT g.id, g.space, g.version, g.epoch, c.name FROM refold_generations g INDEXED BY refold_dependents
+		JOIN refold_collections c ON c.id = g.collection
+		WHERE g.source = +?1 AND g.source > 0 AND g.state < 5 ORDER BY g.id`},
+	getBefore: {"comparing a view", `
+		SELECT p.deleted, p.since_position, p.since_time, v.body = ?3 FROM refold_progress p
+		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = p.document
+		WHERE p.generation = +?1 AND p.document = +?2`},
+	anyNews: {"reading deltas", `
+		SELECT 1 FROM refold_deltas WHERE document = +?1 AND seq > +?2 AND seq <= +?3 AND coalesce(marks, 0) & 2 = 0 LIMIT 1`},
+	getRound: {"reading a round", `SELECT round, readers, after FROM refold_fanouts WHERE document = ?1`},
+	putRound: {"writing a round", `INSERT INTO refold_fanouts (document, round, readers, after) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (document) DO UPDATE SET round = excluded.round, readers = excluded.readers, after = excluded.after`},
+	dropRound: {"ending a round", `DELETE FROM refold_fanouts WHERE document = ?1`},
+	contributorsPage: {"comparing contributions", `
+		SELECT key, document, body FROM refold_contributions INDEXED BY refold_contributors WHERE mapping = +?1 AND key > +?2 ORDER BY key`},
+	newContribution: {"writing a contribution", `
+		INSERT INTO refold_contributions (document, input, source, mapping, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
+	setContribution: {"writing a contribution", `
+		UPDATE refold_contributions SET body = ?4 WHERE document = ?1 AND input = ?2 AND source = ?3`},
+	dropContribution: {"removing a contribution", `
+		DELETE FROM refold_contributions WHERE document = ?1 AND input = ?2 AND source = ?3`},
+	contributionsPage: {"reading contributions", `
+		SELECT input, source, body FROM refold_contributions
+		WHERE document = (SELECT id FROM refold_documents WHERE collection = +?1 AND name = +?2)
+		AND (input, source) > (+?3, +?4) ORDER BY input, source LIMIT +?5`},
+	readersPage: {"looking who has read a document", `
+		SELECT document FROM refold_edges INDEXED BY refold_readers
+		WHERE collection = +?1 AND name = +?2 AND generation = +?3 AND document > +?4 ORDER BY document LIMIT +?5`},
+	inputsOf: {"reading the sources of a collection", `
+		SELECT g.source, c.name, g.id, g.scanned, g.until, g.made, g.mark, g.started, g.epoch
+		FROM refold_generations g INDEXED BY refold_mappings JOIN refold_collections c ON c.id = g.source
+		WHERE g.feeds = +?1 AND g.feeds > 0 ORDER BY g.input`},
+	edgesOf: {"reading what a document has read", `SELECT collection, name, version FROM refold_edges WHERE document = +?1`},
+	getChanged: {"looking whether a source has changed", `
+		SELECT p.changed FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
+		WHERE d.collection = +?2 AND d.name = +?3`},
+	putEdge: {"recording what a document has read", `
+		INSERT INTO refold_edges (document, collection, name, version, generation) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (document, collection, name) DO UPDATE SET version = excluded.version`},
+	dropEdge: {"recording what a document has read", `DELETE FROM refold_edges WHERE document = ?1 AND collection = ?2 AND name = ?3`},
+	readsOf: {"reading what a document has read", `
+		SELECT c.name, e.name, e.version FROM refold_edges e JOIN refold_collections c ON c.id = e.collection
+		WHERE e.document = (SELECT id FROM refold_documents WHERE collection = +?1 AND name = +?2)`},
+	madeOf: {"looking what a collection is made of", `
+		SELECT g.source, c.name FROM refold_generations g INDEXED BY refold_generation_names JOIN refold_collections c ON c.id = g.source
+		WHERE g.collection = +?1 AND g.state < 5 AND g.source > 0 AND c.name IS NOT NULL`},
+	newDerivedCollection: {"making a collection", `
+		INSERT INTO refold_collections (name, version, serving, epoch, derived) VALUES (?1, 0, 0, 0, 1) RETURNING id`},
+	startDerived: {"starting a generation", `
+		INSERT INTO refold_generations (id, collection, version, source, feeds, input, deltas, space, state, epoch, until, mark, started)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, -?1, ?8, ?9, ?10, ?11, ?12)`},
+	countDependents: {"counting what is made of a collection", `
+		UPDATE refold_collections SET dependents = (SELECT count(*) FROM refold_generations g INDEXED BY refold_dependents
+			WHERE g.source = refold_collections.id AND g.source > 0 AND g.state < 5) WHERE id = ?1`},
+	setMappings: {"switching generations", `UPDATE refold_generations SET state = ?2 WHERE feeds = ?1 AND feeds > 0`},
+	refill: {"starting to fill a generation", `
+		UPDATE refold_generations SET scanned = 0, made = 0, until = ?2, mark = ?3, started = ?4
+		WHERE source = ?1 AND source > 0 AND state < 5`},
+	fillPage: {"filling a mapping", `
+		SELECT d.name FROM refold_documents d NOT INDEXED
+		WHERE d.id > +?1 AND d.id <= +?2 AND (
+			d.collection = +?3 AND EXISTS (SELECT 1 FROM refold_progress p WHERE p.generation = +?4 AND p.document = d.id)
+			OR d.collection = +?5 AND NOT EXISTS (SELECT 1 FROM refold_documents s JOIN refold_progress p ON p.generation = +?4 AND p.document = s.id
+				WHERE s.collection = +?3 AND s.name = d.name))
+		ORDER BY d.id`},
+	everyDependent: {"forgetting a document", `
+		SELECT id, feeds FROM refold_generations INDEXED BY refold_dependents WHERE source = +?1 AND source > 0 AND state < 5
+		UNION ALL
+		SELECT id, feeds FROM refold_generations INDEXED BY refold_dropping WHERE id > 0 AND state = 5 AND source = +?1`},
+	newErasing: {"forgetting a document", `
+		INSERT INTO refold_documents (collection, name, last_position, head) VALUES (0, ?1, ?2, ?3) ON CONFLICT DO NOTHING`},
+	dropProgressOf: {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
+	getFeeding: {"erasing a document", `
+		SELECT m.source, m.feeds, f.version, f.state, f.epoch, c.name, c.serving FROM refold_generations m
+		JOIN refold_generations f ON f.id = m.feeds JOIN refold_collections c ON c.id = m.collection WHERE m.id = +?1`},
+	retractContribution: {"erasing a document", `DELETE FROM refold_contributions WHERE mapping = ?1 AND key = ?2`},
+	sentPage: {"erasing a document", `
+		SELECT document, seq FROM refold_deltas INDEXED BY refold_senders WHERE mapping = +?1 AND mapping > 0 LIMIT +?2`},
+	blankDelta:        {"erasing a document", `UPDATE refold_deltas SET body = x'', mapping = NULL WHERE document = ?1 AND seq = ?2`},
+	deltasOf:          {"erasing a document", `SELECT seq FROM refold_deltas WHERE document = +?1 ORDER BY seq LIMIT +?2`},
+	contributionSizes: {"erasing a document", `SELECT input, source, length(body) FROM refold_contributions WHERE document = +?1`},
+	nextMade: {"dropping a collection", `
+		SELECT id FROM refold_generations INDEXED BY refold_dropping
+		WHERE id > 0 AND state = 5 AND collection = +?1 AND space < 0 ORDER BY id LIMIT 1`},
 }
 
 // inGenerations restricts to the generations of a collection, the second parameter,
@@ -372,7 +528,11 @@ const (
 	selectDocument = `
 		SELECT d.name, d.head, d.last_position, p.applied, p.epoch, p.dirty, p.since_position, p.since_time, p.parked, p.attempts, p.failed,
 			f.seq, f.error, f.stack, p.not_before, f.first_at, f.last_at, p.deleted, p.changed, p.news,
-			p.owner, p.leased_at, p.leased_until, `
+			p.owner, p.leased_at, p.leased_until, d.contributions, `
+	// selectRound and joinRound are for what may be a mapping, which has no bare name.
+	selectRound = `, r.round, r.readers, r.after`
+	joinRound   = `
+		LEFT JOIN refold_fanouts r ON r.document = d.id`
 	// fromServed is fromDocument for a bare name. It is what runs load by, and finds
 	// everything by the collection's row alone.
 	fromServed = `

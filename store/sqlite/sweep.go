@@ -66,6 +66,13 @@ func (w *sweepWork) do(t *transaction) error {
 	}
 	w.did, w.left = true, true
 	generation := integer(row[0])
+	if integer(row[1]) < 0 {
+		all, err := t.sweepDerived(generation, new(spent))
+		if err != nil || !all {
+			return err
+		}
+		return w.look(t)
+	}
 	last, err := t.run.one(sliceEnd, generation, int64(sweepDocuments-1))
 	if err != nil {
 		return err
@@ -85,7 +92,12 @@ func (w *sweepWork) do(t *transaction) error {
 	if err := t.run.exec(dropGeneration, generation); err != nil {
 		return err
 	}
-	row, err = t.run.one(nextDropping)
+	return w.look(t)
+}
+
+// look looks whether there is another one.
+func (w *sweepWork) look(t *transaction) error {
+	row, err := t.run.one(nextDropping)
 	w.left = row != nil
 	return err
 }

@@ -57,7 +57,7 @@ func (w *switchWork) do(t *transaction) error {
 		building = 0
 	}
 	if before != 0 && before != g.id {
-		if err := t.run.exec(setState, before, stateDropping, int64(0)); err != nil {
+		if err := t.startSweeping(g.in, before); err != nil {
 			return err
 		}
 	}
@@ -67,6 +67,9 @@ func (w *switchWork) do(t *transaction) error {
 // look returns what is in the way. A document that is clean in the new generation
 // has at least as much as it has in the old one, so only dirty ones are compared.
 func (w *switchWork) look(t *transaction, g *state) (store.Obstacle, error) {
+	if g.in.derived {
+		return w.lookDerived(t, g)
+	}
 	if g.scanned < g.until {
 		return store.Obstacle{Why: store.Unfilled}, nil
 	}
@@ -101,21 +104,68 @@ func (t *transaction) serve(g *state, old, retire, building int64) error {
 		return err
 	}
 	in, before := g.in, g.in.served.id
-	if err := t.run.exec(setState, before, old, retire); err != nil {
+	kept := before
+	if in.derived && in.version == 0 {
+		old, kept = stateDropping, 0 // it is empty
+	}
+	if err := t.setState(in, before, old, retire); err != nil {
 		return err
 	}
-	if err := t.run.exec(setState, g.id, stateServing, int64(0)); err != nil {
+	if err := t.setState(in, g.id, stateServing, 0); err != nil {
 		return err
 	}
-	if err := t.run.exec(setSlots, in.id, slot(building), before); err != nil {
+	if err := t.run.exec(setSlots, in.id, slot(building), slot(kept)); err != nil {
 		return err
 	}
 	if err := t.run.exec(setServing, in.id, g.id, g.version, g.epoch, number); err != nil {
 		return err
 	}
-	in.version, in.epoch, in.building, in.kept = g.version, g.epoch, building, before
-	in.served = generation{id: g.id, space: g.space, served: true, paused: in.served.paused}
+	t.regenerated()
+	if in.dependents == 0 {
+		return nil
+	}
+	return t.refill(in)
+}
+
+// setState gives a generation a state, and its mappings.
+func (t *transaction) setState(in *collection, id, state, retire int64) error {
+	if err := t.run.exec(setState, id, state, retire); err != nil || !in.derived {
+		return err
+	}
+	return t.run.exec(setMappings, id, state)
+}
+
+// startSweeping takes the name of a generation away.
+func (t *transaction) startSweeping(in *collection, id int64) error {
+	t.regenerated()
+	if err := t.setState(in, id, stateDropping, 0); err != nil || !in.derived {
+		return err
+	}
+	mappings, err := t.mappingsOf(id)
+	if err != nil {
+		return err
+	}
+	for _, m := range mappings {
+		if err := t.run.exec(countDependents, m.source); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// refill begins to fill what is made of a collection again, of which another generation is
+// served now.
+func (t *transaction) refill(in *collection) error {
+	row, err := t.run.one(lastDocument)
+	if err != nil {
+		return err
+	}
+	until := integer(row[0])
+	mark, err := t.end()
+	if err != nil {
+		return err
+	}
+	return t.run.exec(refill, in.id, until, mark, t.now)
 }
 
 // slot gives NULL for no generation.
@@ -182,7 +232,7 @@ func (w *retireWork) do(t *transaction) error {
 
 // retire takes the name of a generation away, and its place in the collection.
 func (t *transaction) retire(in *collection, id int64) error {
-	if err := t.run.exec(setState, id, stateDropping, int64(0)); err != nil {
+	if err := t.startSweeping(in, id); err != nil {
 		return err
 	}
 	if in.building == id {

@@ -23,6 +23,7 @@ type transaction struct {
 	moved       bool  // whether positions were given
 	touch       bool  // whether something must be written so that it is synced
 	collections map[string]*collection
+	named       map[string]*generation // by names that are not bare
 	forgets     forgets
 	changes     changeNumbers
 	args        []driver.Value // memory for arguments
@@ -51,12 +52,24 @@ func (t *transaction) checkOurs(w *writer) error {
 
 // collection is a row of refold_collections.
 type collection struct {
+	name        string
 	id, version int64
 	epoch       int64 // of new documents
 	served      generation
 	// building and kept are the generations beside the one that is served, 0 if there
 	// is none. A kept one may be set aside.
 	building, kept int64
+	derived        bool
+	dependents     int64       // how many living mappings read it
+	mappings       []receivers // these; nil if not read yet
+}
+
+// notDerived returns an error if the collection, which may be nil, is a derived one.
+func (c *collection) notDerived(field string) error {
+	if c == nil || !c.derived {
+		return nil
+	}
+	return &store.InvalidError{Field: field, Got: c.name + ", a derived collection", Want: "one that is not made from others"}
 }
 
 // beside returns the generations that live beside the one that is served.
@@ -77,12 +90,22 @@ func (t *transaction) collection(name string) (*collection, error) {
 			t.forgets = forgotSome
 		}
 	}
-	id := integer(row[0])
-	return t.remember(name, &collection{
-		id: id, version: integer(row[1]), epoch: integer(row[3]),
-		served:   generation{id: integer(row[2]), space: id, served: true, paused: truth(row[4]), closing: integer(row[8])},
-		building: integer(row[6]), kept: integer(row[7]),
-	}), nil
+	c := &collection{
+		id: integer(row[0]), version: integer(row[1]), epoch: integer(row[3]), building: integer(row[6]), kept: integer(row[7]),
+		derived: truth(row[9]), dependents: integer(row[10]),
+	}
+	c.serve(integer(row[2]))
+	c.served.paused, c.served.closing = truth(row[4]), integer(row[8])
+	return t.remember(name, c), nil
+}
+
+// serve sets what the collection shows, of its version and epoch.
+func (c *collection) serve(id int64) {
+	space := c.id
+	if c.derived {
+		space = -id
+	}
+	c.served = generation{of: c, id: id, space: space, version: c.version, epoch: c.epoch, served: true, paused: c.served.paused}
 }
 
 // makeCollection makes the collection, with a generation of its own.
@@ -91,17 +114,17 @@ func (t *transaction) makeCollection(name string, version int64) (*collection, e
 	if err != nil {
 		return nil, err
 	}
-	c := &collection{version: version, served: generation{id: integer(row[0]), served: true}}
+	c, id := &collection{version: version}, integer(row[0])
 	if row, err = t.run.one(getMeta, metaDropped); err != nil {
 		return nil, err
 	}
 	// Not a number of its own: an append must give none, see change.
 	c.epoch = integer(row[0])
-	if row, err = t.run.one(newCollection, name, version, c.served.id, c.epoch); err != nil {
+	if row, err = t.run.one(newCollection, name, version, id, c.epoch); err != nil {
 		return nil, err
 	}
 	c.id = integer(row[0])
-	c.served.space = c.id
+	c.serve(id)
 	if err := t.run.exec(newGeneration, c.served.id, c.id, version, stateServing, c.epoch); err != nil {
 		return nil, err
 	}
@@ -112,7 +135,7 @@ func (t *transaction) remember(name string, c *collection) *collection {
 	if t.collections == nil {
 		t.collections = make(map[string]*collection)
 	}
-	t.collections[name] = c
+	c.name, t.collections[name] = name, c
 	return c
 }
 

@@ -90,9 +90,6 @@ func added(view string, deltas []store.Operation) (string, bool) {
 		all[c.Contributor] = []byte(body)
 	}
 	for _, op := range deltas {
-		if len(op.Body) == 0 {
-			continue
-		}
 		d, err := store.ParseDelta(op.Body)
 		if err != nil {
 			panic(err)

@@ -49,20 +49,24 @@ func (s *suite) derivedModel(t *testing.T) {
 			}
 		}
 		actions := map[string]func(*rapid.T){
-			"":         run.check,
-			"append":   run.append,
-			"append 2": run.append,
-			"run":      run.one,
-			"run 2":    run.one,
-			"run 3":    run.some,
-			"begin":    run.begin,
-			"end":      run.end,
-			"fail":     run.fail,
-			"derive":   run.derive,
-			"rebuild":  run.rebuild,
-			"switch":   run.rebuild,
-			"remove":   run.remove,
-			"settle":   run.settle,
+			"":        run.check,
+			"append":  run.appendSome,
+			"run":     run.some,
+			"runs":    run.some,
+			"all":     run.all,
+			"begin":   run.begin,
+			"end":     run.end,
+			"fail":    run.fail,
+			"derive":  run.derive,
+			"rebuild": run.rebuild,
+			"switch":  run.rebuild,
+			"remove":  run.remove,
+			"settle":  run.settle,
+		}
+		if rapid.Bool().Draw(r, "derive all") {
+			for _, d := range modelDerivations {
+				run.deriveVersion(r, d, 1)
+			}
 		}
 		if s.Reopen != nil {
 			actions["reopen"] = func(r *rapid.T) {
@@ -123,6 +127,12 @@ func (m *derivedRun) everything(r *rapid.T) (names []string) {
 	return names
 }
 
+func (m *derivedRun) appendSome(r *rapid.T) {
+	for range rapid.IntRange(1, 4).Draw(r, "appends") {
+		m.append(r)
+	}
+}
+
 func (m *derivedRun) append(r *rapid.T) {
 	k := store.Key{
 		Collection: rapid.SampledFrom([]string{"notes", "notes", "tasks"}).Draw(r, "collection"),
@@ -148,15 +158,17 @@ func (m *derivedRun) drawn(r *rapid.T) (store.Key, bool) {
 	return all[rapid.IntRange(0, len(all)-1).Draw(r, "document")].Key, true
 }
 
-// one runs one document.
-func (m *derivedRun) one(r *rapid.T) {
-	if k, ok := m.drawn(r); ok {
-		m.commit(r, m.run(r, k, true))
+// some runs some documents, one after the other.
+func (m *derivedRun) some(r *rapid.T) {
+	for range rapid.IntRange(1, 6).Draw(r, "runs") {
+		if k, ok := m.drawn(r); ok {
+			m.commit(r, m.run(r, k, true))
+		}
 	}
 }
 
-// some runs what is runnable now, in order.
-func (m *derivedRun) some(r *rapid.T) {
+// all runs what is runnable now, in order.
+func (m *derivedRun) all(r *rapid.T) {
 	for _, one := range collect(r, m.b.Runnable(background, m.everything(r))) {
 		if m.load(r, one.Key).Dirty() {
 			m.commit(r, m.run(r, one.Key, true))

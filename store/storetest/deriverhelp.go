@@ -194,11 +194,18 @@ func (f *fixture) reads(k store.Key) string {
 	return fmt.Sprint(all)
 }
 
-// mustRunOf compares the runnable documents of a name, in order of since.
+// mustRunOf compares the runnable documents of a name, in order of since, and of id
+// where that is the same: a store may have another order there.
 func (f *fixture) mustRunOf(name string, want ...string) {
 	f.Helper()
+	runnable := f.runnable(name)
+	since := func(a, b store.Runnable) int { return cmp.Compare(a.Since.Position, b.Since.Position) }
+	if !slices.IsSortedFunc(runnable, since) {
+		f.Fatalf("runnable of %s are in the order %+v", name, runnable)
+	}
+	slices.SortFunc(runnable, func(a, b store.Runnable) int { return cmp.Or(since(a, b), strings.Compare(a.Key.ID, b.Key.ID)) })
 	var got []string
-	for _, r := range f.runnable(name) {
+	for _, r := range runnable {
 		got = append(got, r.Key.ID)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

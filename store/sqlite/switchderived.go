@@ -1,0 +1,80 @@
+package sqlite
+
+import "github.com/refold-go/refold/store"
+
+// part is a generation of a derived collection, or one of its mappings.
+type part struct {
+	id   int64
+	name store.CollectionName
+}
+
+// parts returns a generation of a derived collection with its mappings, and the end of
+// the log when the last filling began; filled tells whether that is done.
+func (t *transaction) parts(id int64, name store.CollectionName) (all []part, mark int64, filled bool, err error) {
+	mappings, err := t.mappingsOf(id)
+	filled = true
+	for _, m := range mappings {
+		name.Source = m.name
+		all = append(all, part{m.id, name})
+		mark, filled = max(mark, m.mark), filled && m.scanned >= m.until
+	}
+	name.Source = ""
+	return append(all, part{id, name}), mark, filled, err
+}
+
+// oldest returns the dirty document of some generations that lacks something for the
+// longest time, and since when; 0 if there is none.
+func (t *transaction) oldest(parts []part, parked bool) (first store.Key, since int64, err error) {
+	for _, p := range parts {
+		row, err := t.run.one(runnablePage, p.id, int64(0), int64(1), number(parked), int64(0))
+		if err != nil {
+			return store.Key{}, 0, err
+		}
+		if row == nil {
+			continue
+		}
+		if at := integer(row[1]); since == 0 || at < since {
+			first, since = store.Key{Collection: p.name.String(), ID: text(row[0])}, at
+		}
+	}
+	return first, since, nil
+}
+
+// lookDerived is look for a derived collection. Its documents have no operations to be
+// compared by, so that what they lack is compared by since when.
+func (w *switchWork) lookDerived(t *transaction, g *state) (store.Obstacle, error) {
+	parts, mark, filled, err := t.parts(g.id, w.name)
+	if err != nil {
+		return store.Obstacle{}, err
+	}
+	if !filled {
+		return store.Obstacle{Why: store.Unfilled}, nil
+	}
+	first, since, err := t.oldest(parts, false)
+	if err != nil {
+		return store.Obstacle{}, err
+	}
+	behind := since > 0 && since <= mark
+	if since > 0 && !behind && g.in.version > 0 {
+		servedParts, _, _, err := t.parts(g.in.served.id, w.name)
+		if err != nil {
+			return store.Obstacle{}, err
+		}
+		_, served, err := t.oldest(servedParts, false)
+		if err != nil {
+			return store.Obstacle{}, err
+		}
+		behind = served == 0 || since < served
+	}
+	if behind {
+		return store.Obstacle{Why: store.Behind, Document: first}, nil
+	}
+	if w.terms.Force {
+		return store.Obstacle{}, nil
+	}
+	first, since, err = t.oldest(parts, true)
+	if err != nil || since == 0 || since > mark {
+		return store.Obstacle{}, err
+	}
+	return store.Obstacle{Why: store.ParkedBehind, Document: first}, nil
+}
