@@ -85,7 +85,9 @@ func TestSum(t *testing.T) {
 }
 
 func TestPointBefore(t *testing.T) {
-	at := func(hours, minutes int64, v float64) Point { return Point{firstStep + hours*hourLong + minutes*minuteLong, v} }
+	at := func(hours, minutes int64, v float64) Point {
+		return Point{firstStep + hours*hourLong + minutes*minuteLong, v}
+	}
 	for _, test := range []struct {
 		name           string
 		points         []Point

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"os"
 	"slices"
-	"strings"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -29,8 +26,10 @@ type span struct {
 	Rollup
 }
 
-// plotted is how much of the end of a stream is drawn.
-const plotted = 48 * hourLong
+const (
+	dayLong = 24 * hourLong
+	plotted = 2 * dayLong // how much of the end of a stream is drawn
+)
 
 var (
 	pointColor  = color.NRGBA{0x99, 0x99, 0x99, 0xff}
@@ -45,6 +44,12 @@ func (d *drawing) write(file string) error {
 	if len(d.points) == 0 {
 		return fmt.Errorf("nothing to plot: %s has no point", d.stream)
 	}
+	to := (d.points[len(d.points)-1].hour() + 1) * hourLong
+	from := max(d.points[0].hour()*hourLong, to-plotted)
+	d.points = slices.DeleteFunc(d.points, func(p Point) bool { return p.T < from })
+	d.minutes = endingAfter(from, d.minutes, minuteLong)
+	d.hours = endingAfter(from, d.hours, hourLong)
+	d.days = endingAfter(from, d.days, dayLong)
 	p := plot.New()
 	p.Title.Text = d.stream
 	p.X.Tick.Marker = timeTicks{}
@@ -56,11 +61,11 @@ func (d *drawing) write(file string) error {
 		d.addPoints(p),
 		addSteps(p, "minutes: mean", d.minutes, minuteLong, minuteColor, 1),
 		addSteps(p, "hours: mean, min to max", d.hours, hourLong, hourColor, 2),
-		addSteps(p, "days: mean", d.days, 24*hourLong, dayColor, 2),
+		addSteps(p, "days: mean", d.days, dayLong, dayColor, 2),
 	); err != nil {
 		return err
 	}
-	p.X.Min, p.X.Max = seconds(d.points[0].T), seconds(d.points[len(d.points)-1].T) // and not all of a day
+	p.X.Min, p.X.Max = seconds(from), seconds(to) // and not all of a day
 	drawn, err := p.WriterTo(30*vg.Centimeter, 15*vg.Centimeter, "svg")
 	if err != nil {
 		return err
@@ -72,8 +77,14 @@ func (d *drawing) write(file string) error {
 	return os.WriteFile(file, b.Bytes(), 0o666) // #nosec G306 -- like any picture
 }
 
+// endingAfter leaves out the spans that are over before a time.
+func endingAfter(from int64, spans []span, long int64) []span {
+	return slices.DeleteFunc(spans, func(s span) bool { return s.from+long <= from })
+}
+
 // addPoints draws lines from point to point, where one has a point before.
 func (d *drawing) addPoints(p *plot.Plot) error {
+	addLegend(p, "points", pointColor, 0.5)
 	var line plotter.XYs
 	for i, at := range d.points {
 		line = append(line, plotter.XY{X: seconds(at.T), Y: at.V})
@@ -103,67 +114,30 @@ func (d *drawing) addBands(p *plot.Plot) error {
 }
 
 // addSteps draws the mean of each span over its length.
-func addSteps(p *plot.Plot, name string, spans []span, long int64, c color.Color, points vg.Length) error {
+func addSteps(p *plot.Plot, name string, spans []span, long int64, c color.Color, points float64) error {
 	for _, s := range spans {
 		if err := addLine(p, plotter.XYs{{X: seconds(s.from), Y: s.Mean}, {X: seconds(s.from + long), Y: s.Mean}}, c, points); err != nil {
 			return err
 		}
 	}
-	sample := new(plotter.Line)
-	sample.Color, sample.Width = c, vg.Points(float64(points))
-	p.Legend.Add(name, sample)
+	addLegend(p, name, c, points)
 	return nil
 }
 
-func addLine(p *plot.Plot, xys plotter.XYs, c color.Color, points vg.Length) error {
+func addLine(p *plot.Plot, xys plotter.XYs, c color.Color, points float64) error {
 	line, err := plotter.NewLine(xys)
 	if err != nil {
 		return err
 	}
-	line.Color, line.Width = c, vg.Points(float64(points))
+	line.Color, line.Width = c, vg.Points(points)
 	p.Add(line)
 	return nil
 }
 
+func addLegend(p *plot.Plot, name string, c color.Color, points float64) {
+	line := new(plotter.Line)
+	line.Color, line.Width = c, vg.Points(points)
+	p.Legend.Add(name, line)
+}
+
 func seconds(t int64) float64 { return float64(t) / float64(secondLong) }
-
-// timeTicks has marks at full minutes, hours or days, at most nine.
-type timeTicks struct{}
-
-func (timeTicks) Ticks(least, most float64) []plot.Tick {
-	const marks = 8
-	steps := []time.Duration{time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
-	for len(steps) > 1 && (most-least)/steps[0].Seconds() > marks {
-		steps = steps[1:]
-	}
-	layout := "15:04"
-	if steps[0] < time.Minute {
-		layout = "15:04:05"
-	}
-	if most-least > (24 * time.Hour).Seconds() {
-		layout = "Jan 2 15:04"
-	}
-	var ticks []plot.Tick
-	from := time.UnixMilli(int64(least * 1000)).UTC()
-	for at := from.Truncate(steps[0]); float64(at.Unix()) <= most; at = at.Add(steps[0]) {
-		if !at.Before(from) {
-			ticks = append(ticks, plot.Tick{Value: float64(at.Unix()), Label: at.Format(layout)})
-		}
-	}
-	return ticks
-}
-
-// spansOf picks those of a stream, in order of time. layout is that of their ids
-// behind the name.
-func spansOf(stream string, rollups map[string]Rollup, layout string) []span {
-	var spans []span
-	for id, r := range rollups {
-		name, text, _ := strings.Cut(id, "/")
-		at, err := time.Parse(layout, text)
-		if name == stream && err == nil {
-			spans = append(spans, span{at.UnixMilli(), r})
-		}
-	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	return spans
-}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +57,21 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%q is not in it", want)
 		}
 	}
+}
+
+// spansOf picks those of a stream, in order of time. layout is that of their ids
+// behind the name.
+func spansOf(stream string, rollups map[string]Rollup, layout string) []span {
+	var spans []span
+	for id, r := range rollups {
+		name, text, _ := strings.Cut(id, "/")
+		at, err := time.Parse(layout, text)
+		if name == stream && err == nil {
+			spans = append(spans, span{at.UnixMilli(), r})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return spans
 }
 
 func TestPlotOfFewPoints(t *testing.T) {

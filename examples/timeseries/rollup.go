@@ -43,17 +43,14 @@ func minuteID(stream string, p Point) string {
 func coarser(id string) string { return id[:max(len(id)-len(":04"), 0)] }
 
 // perMinute calls f with each minute of points in order of time.
-func perMinute(stream string, points []Point, f func(id string, r Rollup) error) error {
+func perMinute(stream string, points []Point, f func(id string, r Rollup)) {
 	var r Rollup
 	for i, p := range points {
 		r = r.add(rollupOf(p))
 		if i+1 < len(points) && points[i+1].T/minuteLong == p.T/minuteLong {
 			continue
 		}
-		if err := f(minuteID(stream, p), r); err != nil {
-			return err
-		}
+		f(minuteID(stream, p), r)
 		r = Rollup{}
 	}
-	return nil
 }
