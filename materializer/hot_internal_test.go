@@ -53,7 +53,7 @@ func TestHotHasWhatTheStoreHas(t *testing.T) {
 				}
 				if doc, hotOps, ok := h.take(k); ok {
 					taken++
-					doc.Last = docs[0].Last // no run looks at it
+					doc.Last, doc.Changed = docs[0].Last, docs[0].Changed // no run looks at them
 					if !reflect.DeepEqual(doc, docs[0]) || !reflect.DeepEqual(hotOps, ops[0]) {
 						t.Fatalf("hot has\n%+v\n%+v, the store\n%+v\n%+v", doc, hotOps, docs[0], ops[0])
 					}
