@@ -58,7 +58,10 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	before.ops, before.limit, before.until = it.run.ops[:it.run.at], worker.Limit{}, time.Time{}
 	prefix := *it
 	prefix.index = 0
-	prefix.result = e.collection(it.doc.Key.Collection).fold(ctx, &before)
+	prefix.result = folded{}
+	if it.of.kind.reads() {
+		prefix.result = it.of.fold(ctx, &before)
+	}
 	prefix.result.err = worker.ErrGoexit
 	e.prepare(ctx, h, &prefix)
 	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {

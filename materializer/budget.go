@@ -58,4 +58,10 @@ func (b *budget) take(ctx context.Context, n int64) error {
 	return nil
 }
 
+// room is how many bytes a run may read at a time of what a derived document is made
+// from, beside views: a quarter of its share, and no more than is useful.
+func (b *budget) room() int64 { return max(min(b.share/4, mostRoom), 1) }
+
+const mostRoom = 4 << 20
+
 func (b *budget) give(n int64) { b.sem.Release(n) }

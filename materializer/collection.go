@@ -91,6 +91,7 @@ type Collection[S, O any] struct {
 type collection struct {
 	name    string
 	version int
+	kind    kind
 	// own is the generation that the fold makes, and nothing else: the name with the
 	// version. Runs call their documents by it, readers by the name.
 	own         string
@@ -101,6 +102,8 @@ type collection struct {
 	// paused and served, which is whether own is what the name means, are as the store
 	// says. They are changed under Materializer.refreshing.
 	paused, served atomic.Bool
+	// mappings are those of a derived collection, in the order of its sources.
+	mappings []*collection
 	// held is until when what is served is held, by this process's clock in nanoseconds.
 	held atomic.Int64
 	// suspects is the position up to which dirty documents are suspects, 0 if none are.

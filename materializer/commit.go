@@ -44,7 +44,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		e.counts.observe(it, now)
 		if c := &it.commit; c.Failure != nil {
 			e.report(c)
-		} else if c.Applied > c.Loaded && !h.aside {
+		} else if c.Applied > c.Loaded && !h.aside && it.of.kind == folding {
 			doc := it.doc
 			doc.Applied, doc.View, doc.Deleted = c.Applied, c.View, c.Deleted
 			e.hot.put(&doc)
@@ -80,7 +80,7 @@ func (e *engine) write(ctx context.Context, b []item) ([]store.Outcome, error) {
 // over yet, and one that was stale was none.
 func (e *engine) verdict(it *item, outcome store.Outcome, now time.Time) dispatcher.Result {
 	var rest time.Time
-	if d := e.collection(it.doc.Key.Collection).minInterval; d > 0 && it.began.Add(d).After(now) {
+	if d := it.of.minInterval; d > 0 && it.began.Add(d).After(now) {
 		rest = it.began.Add(d)
 	}
 	f := it.commit.Failure

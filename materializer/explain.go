@@ -128,7 +128,7 @@ func (c *Collection[S, O]) Explain(ctx context.Context, id string) (Explanation,
 
 // Explain tells why a document, of any collection, is as it is.
 func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error) {
-	if err := store.CheckKey(key); err != nil {
+	if err := store.CheckKey(Key{Collection: store.BareName(key.Collection), ID: key.ID}); err != nil {
 		return Explanation{}, err
 	}
 	own := key

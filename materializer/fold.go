@@ -30,6 +30,10 @@ type foldRun struct {
 	// at is how many operations the attempt under way has folded. It is for a fold
 	// that does not come back.
 	at int
+	// doc is the document as it was loaded, and room how many bytes may be read at a time
+	// of what it is made from. They are for derived documents.
+	doc  *store.Document
+	room int64
 }
 
 // folded is what a run made of it.
@@ -39,6 +43,21 @@ type folded struct {
 	n       int // how many of the operations it contains
 	// err is why the next operation is not in it; nil if all are.
 	err error
+	// effects, reads and trouble are those of derived documents: trouble is why nothing is
+	// to be stored, if that is not the fault of the document.
+	effects *store.Effects
+	reads   []store.Read
+	trouble error
+}
+
+// size is how many bytes the effects have.
+func (f *folded) size() (bytes int64) {
+	if f.effects != nil {
+		for i := range f.effects.Pairs {
+			bytes += int64(len(f.effects.Pairs[i].Key) + len(f.effects.Pairs[i].Body))
+		}
+	}
+	return bytes
 }
 
 // fold folds as many of the operations as go. If one fails, the state may be

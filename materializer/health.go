@@ -47,6 +47,10 @@ type Health struct {
 // CollectionHealth is how one collection stands.
 type CollectionHealth struct {
 	Name string
+	// Derived tells that it is made from others. What its sources have still to tell it, one row
+	// for each of their documents that does, counts among its dirty documents and is
+	// counted like them; a Key of such a row has a collection like authors<files.
+	Derived bool
 	// Version is that of the fold whose views are served, 0 if nobody has registered it.
 	Version int
 	// Registered tells whether it is registered here, Served whether the fold of what is
@@ -98,7 +102,7 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	}
 	now := time.Now()
 	for _, c := range stored {
-		n, err := m.st.Count(ctx, c.Name)
+		n, err := m.count(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
@@ -116,7 +120,7 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 			}
 		}
 		h.Collections = append(h.Collections, CollectionHealth{
-			Name: c.Name, Version: c.Version, Registered: registered, Paused: c.Paused,
+			Name: c.Name, Version: c.Version, Registered: registered, Paused: c.Paused, Derived: c.Derived,
 			Served:      m.collection(store.CollectionName{Name: c.Name, Version: max(c.Version, 1)}.String()) != nil,
 			Generations: beside,
 			Dirty:       n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
@@ -140,6 +144,29 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 		h.Parked += n.Parked
 	}
 	return m.countSuspects(ctx, h)
+}
+
+// count counts the documents of a collection, and those of the mappings that feed it.
+func (m *Materializer) count(ctx context.Context, name string) (store.Counts, error) {
+	all, err := m.st.Count(ctx, name)
+	for _, mapping := range mappingsOf(name, m.sourcesOf(name)) {
+		if err != nil {
+			break
+		}
+		var n store.Counts
+		n, err = m.st.Count(ctx, mapping)
+		all.Dirty, all.Waiting, all.Parked = all.Dirty+n.Dirty, all.Waiting+n.Waiting, all.Parked+n.Parked
+		all.Oldest, all.OldestParked = older(all.Oldest, n.Oldest), older(all.OldestParked, n.OldestParked)
+	}
+	return all, err
+}
+
+// older returns which of two documents lacks the older operation; either may be none.
+func older(a, b store.Runnable) store.Runnable {
+	if a.Key.ID == "" || b.Key.ID != "" && b.Since.Position < a.Since.Position {
+		return b
+	}
+	return a
 }
 
 // countSuspects reads them: those that were dirty when the last process ended are the

@@ -101,6 +101,19 @@ func (e *engine) staleAgain(h *hand, it *item) {
 	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times)))
 }
 
+// troubleInRun handles an error of the store, or of what it has of sources, in the run
+// of one document.
+func (e *engine) troubleInRun(ctx context.Context, h *hand, it *item) {
+	err := it.result.trouble
+	if errors.Is(err, store.ErrClosed) {
+		e.fail(err)
+	}
+	if errors.Is(err, errMoved) || ctx.Err() != nil {
+		return // it goes to the tail of the queue
+	}
+	e.troubleOfOne(ctx, err, h, []int{it.index})
+}
+
 // troubleOfOne handles an error of the store about one document while there may
 // be none about others.
 func (e *engine) troubleOfOne(ctx context.Context, err error, h *hand, left []int) {

@@ -11,7 +11,8 @@ import (
 
 // item is what a round knows of one document that has something to fold.
 type item struct {
-	index  int // of its ticket in the hand
+	index  int         // of its ticket in the hand
+	of     *collection // nil if nothing is run
 	doc    store.Document
 	size   int64 // of its view, twice, and of operations that were not read
 	run    foldRun
@@ -28,13 +29,17 @@ func (it *item) prepareRun(ops []store.Operation) {
 	it.run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops}
 }
 
+// ready reports whether the document has all that its run needs.
+func (it *item) ready() bool { return len(it.run.ops) > 0 || !it.of.kind.reads() }
+
 // foldAll folds the documents one after the other and prepares their commits. It
 // returns those that have something to store.
 func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 	h.startRound(len(b))
+	effects := int64(0)
 	for i := range b {
 		it := &b[i]
-		if h.long() || !h.startFold(it.index) {
+		if h.long() || effects > e.budget.room() || !h.startFold(it.index) {
 			break
 		}
 		if i > 0 && e.leases != nil && h.leaseOver(it.doc.Key) {
@@ -58,6 +63,7 @@ func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 		}
 		if stored {
 			h.keep(*it)
+			effects += it.result.size()
 		}
 		if seized { // the others are in other hands
 			break
@@ -73,6 +79,10 @@ func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
 	if f.err == errLeaseEnds {
 		f.err = nil // the rest is another slice
 	}
+	if f.trouble != nil {
+		e.troubleInRun(ctx, h, it)
+		return false
+	}
 	if f.err != nil && ctx.Err() != nil && f.n == 0 {
 		return false
 	}
@@ -83,7 +93,11 @@ func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
 		Applied: it.doc.Applied + int64(f.n),
 		View:    f.view,
 		Deleted: f.deleted,
-		History: allHistory(it.run.ops[:f.n]),
+		Effects: f.effects,
+		Reads:   f.reads,
+	}
+	if it.of.kind == folding { // of deltas the store knows
+		it.commit.History = allHistory(it.run.ops[:f.n])
 	}
 	if f.err != nil && ctx.Err() == nil {
 		it.commit.Failure = e.failure(&it.run, *f, h.last(&it.doc))
@@ -110,14 +124,15 @@ func (h *hand) last(doc *store.Document) *store.Failure {
 }
 
 func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
-	r := &it.run
+	r, c := &it.run, it.of
+	r.doc, r.room = &it.doc, e.budget.room()
 	switch {
+	case !c.kind.reads():
 	case r.applied > 0 && r.view == nil && !it.doc.Deleted:
 		return folded{err: fmt.Errorf("%w: its view is missing", ErrDamaged)}
 	case len(r.ops) == 0:
 		return folded{err: fmt.Errorf("%w: operation %d is missing", ErrDamaged, r.applied+1)}
 	}
-	c := e.collection(r.key.Collection)
 	r.limit = worker.StartLimit(c.timeLimit)
 	if e.leases != nil {
 		r.until = h.lease(r.key).until

@@ -28,9 +28,10 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 		if e.leases.lost(h, left[i], doc) {
 			continue
 		}
+		c := e.collection(doc.Key.Collection)
 		if r, idle := e.idle(h, doc); idle {
 			h.settle(left[i], r)
-			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil && !h.aside {
+			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil && !h.aside && c.kind == folding {
 				e.hot.put(doc)
 			}
 			continue
@@ -46,7 +47,7 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 			}
 			return b, left[i:], need, nil
 		}
-		b = append(b, item{index: left[i], doc: docs[i], size: size})
+		b = append(b, item{index: left[i], of: c, doc: docs[i], size: size})
 		b[len(b)-1].prepareRun(ops[i])
 	}
 	return b, left[len(docs):], 0, nil
@@ -81,19 +82,19 @@ func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]s
 	return docs, ops, nil
 }
 
-// hotFirst puts those items first whose operations are there, and returns how many
-// they are.
-func hotFirst(b []item) ([]item, int) {
+// readyFirst puts those items first of which nothing has to be read, and returns how
+// many they are.
+func readyFirst(b []item) ([]item, int) {
 	n := 0
-	for n < len(b) && len(b[n].run.ops) > 0 {
+	for n < len(b) && b[n].ready() {
 		n++
 	}
-	if !slices.ContainsFunc(b[n:], func(it item) bool { return len(it.run.ops) > 0 }) {
+	if !slices.ContainsFunc(b[n:], func(it item) bool { return it.ready() }) {
 		return b, n // they do already, mostly
 	}
 	hot, cold := make([]item, 0, len(b)), []item(nil)
 	for i := range b {
-		if len(b[i].run.ops) > 0 {
+		if b[i].ready() {
 			hot = append(hot, b[i])
 		} else {
 			cold = append(cold, b[i])

@@ -12,6 +12,9 @@ import (
 // ParkedDocument is a document whose fold failed for good.
 type ParkedDocument struct {
 	ID string
+	// Source is set if it is a document of a source of a derived collection that is parked:
+	// the source's name, ID being the document's. It is empty for all others.
+	Source string
 	// Version is that of the fold that failed.
 	Version       int
 	Applied, Head int64
@@ -34,6 +37,17 @@ func (c *Collection[S, O]) Parked(ctx context.Context) iter.Seq2[ParkedDocument,
 			yield(ParkedDocument{}, err)
 			return
 		}
+		for p, err := range c.parkedIn(ctx, names) {
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// parkedIn returns the parked documents of some names.
+func (c *Collection[S, O]) parkedIn(ctx context.Context, names []string) iter.Seq2[ParkedDocument, error] {
+	return func(yield func(ParkedDocument, error) bool) {
 		for doc, err := range inTurn(names, func(name string) iter.Seq2[store.Document, error] { return c.m.st.Parked(ctx, name) }) {
 			var p ParkedDocument
 			if err == nil {

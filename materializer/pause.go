@@ -72,6 +72,11 @@ func (m *Materializer) learn(stored []store.Collection) (read bool) {
 			read = c.paused.Swap(s.Paused) && !s.Paused || read
 			served := c.version == s.Version
 			read = c.served.Swap(served) != served || read
+			for _, p := range c.mappings {
+				p.held.Store(until)
+				p.paused.Store(s.Paused)
+				p.served.Store(served)
+			}
 			m.tell(c, s.Version)
 		}
 	}

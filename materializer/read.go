@@ -59,13 +59,13 @@ func (c *Collection[S, O]) Get(ctx context.Context, id string, options ...ReadOp
 	if err := store.CheckKey(key); err != nil {
 		return View[S]{}, err
 	}
-	var least int64
+	var least goal
 	for _, o := range options {
 		seq, err := c.m.resolve(ctx, o.atLeast, key)
 		if err != nil {
 			return View[S]{}, err
 		}
-		least = max(least, seq)
+		least.seq = max(least.seq, seq)
 	}
 	doc, parked := store.Document{}, error(nil)
 	err := c.m.await(ctx, key, func() (bool, error) {
@@ -128,14 +128,14 @@ func (m *Materializer) resolve(ctx context.Context, token Token, key Key) (int64
 	return seqs[0], nil
 }
 
-// enough reports whether a document's view contains the seq, or never will. If
+// enough reports whether a document's view is as it is to be, or never will. If
 // not, it makes sure that somebody works on it. It is an error if the document
 // does not have the operation any more: it was erased.
-func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64, parked *error) (bool, error) {
+func (m *Materializer) enough(ctx context.Context, doc store.Document, g goal, parked *error) (bool, error) {
 	switch {
-	case doc.Applied >= seq:
+	case g.met(&doc):
 		return true, nil
-	case doc.Head < seq:
+	case doc.Head < g.seq:
 		return false, m.gone(ctx, doc.Key)
 	case doc.Parked():
 		f := doc.Failure

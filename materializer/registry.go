@@ -3,6 +3,7 @@ package materializer
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/refold-go/refold/store"
 )
@@ -18,6 +19,9 @@ type registry struct {
 func (r *registry) with(c *collection) *registry {
 	next := &registry{own: maps.Clone(r.own), named: maps.Clone(r.named)}
 	next.own[c.own] = c
+	for _, m := range c.mappings {
+		next.own[m.own] = m
+	}
 	next.named[c.name] = append(slices.Clone(r.named[c.name]), c)
 	slices.SortFunc(next.named[c.name], func(a, b *collection) int { return a.version - b.version })
 	return next
@@ -35,15 +39,39 @@ func (r *registry) meant(name string) []*collection {
 	return nil
 }
 
-// served returns the collection of that name whose generation is served, as far as is
-// known, or nil if its fold is not registered here.
+// served returns the collection of that name whose generation is served, or the mapping that
+// feeds it, as far as is known, or nil if its fold is not registered here.
 func (r *registry) served(name string) *collection {
-	for _, c := range r.named[name] {
-		if c.served.Load() {
+	for _, c := range r.named[store.BareName(name)] {
+		if !c.served.Load() {
+			continue
+		}
+		for _, m := range c.mappings {
+			if m.name == name {
+				return m
+			}
+		}
+		if c.name == name {
 			return c
 		}
 	}
 	return nil
+}
+
+// derived reports whether documents of a name have deltas and no operations.
+func (m *Materializer) derived(name string) bool { return m.sourcesOf(store.BareName(name)) != nil }
+
+// sourcesOf returns the sources of a derived collection, in all versions that are registered here,
+// and nil for another one.
+func (m *Materializer) sourcesOf(name string) (sources []string) {
+	for _, c := range m.registry.Load().named[name] {
+		for _, p := range c.mappings {
+			if _, source, _ := strings.Cut(p.name, "<"); !slices.Contains(sources, source) {
+				sources = append(sources, source)
+			}
+		}
+	}
+	return sources
 }
 
 // collection returns the registered collection of a generation, as runs call it; nil if
@@ -75,7 +103,8 @@ func (m *Materializer) thatAre(served bool) []string {
 // ownKey returns the document as runs call it, which was loaded by the name of its
 // collection.
 func ownKey(doc *store.Document) Key {
-	return Key{Collection: store.CollectionName{Name: doc.Key.Collection, Version: doc.Version}.String(), ID: doc.Key.ID}
+	name, source, _ := strings.Cut(doc.Key.Collection, "<")
+	return Key{Collection: store.CollectionName{Name: name, Version: doc.Version, Source: source}.String(), ID: doc.Key.ID}
 }
 
 // bare returns the document as readers call it.

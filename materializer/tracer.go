@@ -104,7 +104,10 @@ func (e *engine) traceStart(ctx context.Context, it *item) {
 	if e.cfg.Tracer == nil {
 		return
 	}
-	key, c := it.doc.Key, e.collection(it.doc.Key.Collection)
+	key, c, to := it.doc.Key, it.of, it.doc.Head
+	if c.kind.reads() {
+		to = it.doc.Applied + int64(len(it.run.ops))
+	}
 	it.traced = e.cfg.Tracer.RunStart(ctx, RunStart{
 		Collection: c.name,
 		Document:   key.ID,
@@ -112,7 +115,7 @@ func (e *engine) traceStart(ctx context.Context, it *item) {
 		Applied:    it.doc.Applied,
 		Head:       it.doc.Head,
 		From:       it.doc.Applied + 1,
-		To:         it.doc.Applied + int64(len(it.run.ops)),
+		To:         to,
 		Epoch:      it.doc.Epoch,
 	})
 }

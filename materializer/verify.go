@@ -84,9 +84,16 @@ const (
 // Errors: those of the store and the context's cause, with what was found until
 // then; [ErrInvalid] for options that make no sense. A difference is no error.
 func (c *Collection[S, O]) Verify(ctx context.Context, options VerifyOptions) (Verified, error) {
+	return c.verifyChosen(ctx, options, c.verify)
+}
+
+// verifyChosen compares the documents that the options choose.
+func (c *Collection[S, O]) verifyChosen(
+	ctx context.Context, options VerifyOptions, verify func(ctx context.Context, id string) (*Difference, int64, error),
+) (Verified, error) {
 	var v Verified
 	err := c.forChosen(ctx, options, func(id string) error {
-		d, ops, err := c.verify(ctx, id)
+		d, ops, err := verify(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -31,6 +32,11 @@ func (c *Collection[S, O]) Wait(ctx context.Context, token Token, ids ...string)
 	if len(ids) == 0 {
 		return c.m.wait(ctx, token, []string{c.spec.Name})
 	}
+	return c.waitForEach(ctx, token, ids)
+}
+
+// waitForEach waits for documents one after the other.
+func (c *Collection[S, O]) waitForEach(ctx context.Context, token Token, ids []string) error {
 	var parked []error
 	for _, id := range ids {
 		key := c.key(id)
@@ -71,30 +77,54 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 	return c.Wait(ctx, end, ids...)
 }
 
-// wait waits for the runnable documents, then for those that are held back, and
-// then looks at the parked ones. One that is resumed just before that is in
-// neither, so that the dirty ones are looked at once more.
+// wait waits for collections, and for all that they are made of.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
-	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
+	return m.waitForLevels(ctx, token, m.levels(collections))
+}
+
+// waitUpstream waits for all that a derived collection is made of.
+func (m *Materializer) waitUpstream(ctx context.Context, token Token, derived string) error {
+	return m.waitForLevels(ctx, token, m.upstream(derived))
+}
+
+// waitForLevels waits for one level after the other, and
+// then looks at the parked documents. One that is resumed just before that is in
+// neither, so that the dirty ones are looked at once more.
+func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels [][]string) error {
+	if _, err := m.st.Resolve(ctx, token, nil); err != nil || token.IsZero() {
 		return err
 	}
+	collections := slices.Concat(levels...)
 	for {
-		again, err := m.waitForRunnable(ctx, token, collections)
-		if err == nil && !again {
-			again, err = m.waitForHeldBack(ctx, token, collections)
+		for _, level := range levels {
+			if err := m.waitForLevel(ctx, token, level); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if again {
-			continue
-		}
+		again := false
 		parked, err := m.parkedBehind(ctx, token, collections)
 		if err == nil {
 			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil || !again {
 			return cmp.Or(err, parked)
+		}
+	}
+}
+
+// waitForLevel waits until derived collections are filled, then for the runnable
+// documents, and then for those that are held back.
+func (m *Materializer) waitForLevel(ctx context.Context, token Token, collections []string) error {
+	for {
+		again, err := m.waitForFilling(ctx, collections)
+		if err == nil && !again {
+			again, err = m.waitForRunnable(ctx, token, collections)
+		}
+		if err == nil && !again {
+			again, err = m.waitForHeldBack(ctx, token, collections)
+		}
+		if err != nil || !again {
+			return err
 		}
 	}
 }
@@ -167,11 +197,11 @@ func (m *Materializer) lackingIn(ctx context.Context, token Token, collection st
 		if !doc.Dirty() || doc.Parked() {
 			continue
 		}
-		seq, err := m.resolve(ctx, token, doc.Key)
+		g, err := m.goal(ctx, token, doc.Key)
 		if err != nil {
 			return Key{}, err
 		}
-		if doc.Applied < seq {
+		if !g.met(&doc) {
 			return doc.Key, nil
 		}
 	}
@@ -181,7 +211,7 @@ func (m *Materializer) lackingIn(ctx context.Context, token Token, collection st
 // lacks reports whether a document's view lacks operations that the token
 // covers.
 func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (bool, error) {
-	seq, err := m.resolve(ctx, token, key)
+	g, err := m.goal(ctx, token, key)
 	if err != nil {
 		return false, err
 	}
@@ -189,12 +219,12 @@ func (m *Materializer) lacks(ctx context.Context, token Token, key Key) (bool, e
 	if err != nil {
 		return false, err
 	}
-	return docs[0].Applied < seq, nil
+	return !g.met(&docs[0]), nil
 }
 
 // waitFor waits for one document.
 func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error {
-	seq, err := m.resolve(ctx, token, key)
+	g, err := m.goal(ctx, token, key)
 	if err != nil {
 		return err
 	}
@@ -204,7 +234,7 @@ func (m *Materializer) waitFor(ctx context.Context, token Token, key Key) error 
 		if err != nil {
 			return false, err
 		}
-		return m.enough(ctx, docs[0], seq, &parked)
+		return m.enough(ctx, docs[0], g, &parked)
 	})
 	if err != nil {
 		return err
@@ -223,11 +253,11 @@ func (m *Materializer) parkedBehind(ctx context.Context, token Token, collection
 			if err != nil {
 				return nil, err
 			}
-			seq, err := m.resolve(ctx, token, doc.Key)
+			g, err := m.goal(ctx, token, doc.Key)
 			if err != nil {
 				return nil, err
 			}
-			if seq <= doc.Applied {
+			if g.met(&doc) {
 				continue
 			}
 			if n++; n <= most {

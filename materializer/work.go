@@ -125,7 +125,7 @@ func (e *engine) round(ctx context.Context, h *hand, left []int, held int64) (re
 	if err != nil || need > 0 || len(b) == 0 {
 		return rest, need, err
 	}
-	b, cold := hotFirst(b)
+	b, cold := readyFirst(b)
 	if cold < len(b) {
 		n, need, err := e.read(ctx, b, cold, held)
 		if err != nil || need > 0 {

@@ -1,0 +1,148 @@
+package materializer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/worker"
+)
+
+// Derived is a derived collection, whose documents are made from those of others: see
+// [ByContributions] and [ByReads]. A derived document is a function of its sources: of what
+// they contribute or of what it read, and of nothing else. In which order they changed, how many
+// writers there were, which source was late, crashes and repeats do not show in it.
+//
+// It has no operations. Applied and Head of its views count the changes of sources that
+// concerned it.
+type Derived[V any] struct {
+	// c is the collection as it is read, and the fold of deltas if there is one.
+	c       *Collection[V, store.Delta]
+	sources []origin
+	// maps are what is done with the views of each source.
+	maps          []func(doc store.Document, emit func(key string, body []byte) error) error
+	touch, deltas bool
+	// make makes a state from all there is.
+	make func(ctx context.Context, r *foldRun) made[V]
+}
+
+// made is a state that was made from all there is.
+type made[V any] struct {
+	state   V
+	deleted bool
+	read    int // how much was read
+	reads   []store.Read
+	// err is why it could not be made, trouble the same if it is nobody's fault here.
+	err, trouble error
+}
+
+func newDerived[V any](
+	m *Materializer, name string, version int, views ViewCodec[V], old func(int, []byte) (V, error), retry Retry, limit, interval time.Duration,
+) *Derived[V] {
+	return &Derived[V]{c: &Collection[V, store.Delta]{m: m, spec: Spec[V, store.Delta]{
+		Name: name, Version: version, Operations: deltas{}, Views: views, Old: old, Retry: retry, TimeLimit: limit, MinInterval: interval,
+	}}}
+}
+
+// register adds the collection and its mappings to the materializer, and to its store.
+func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded) (*Derived[V], error) {
+	m, spec := d.c.m, &d.c.spec
+	if m == nil {
+		return nil, &InvalidError{Field: "materializer of " + spec.Name, Got: "nil", Want: "a materializer"}
+	}
+	if err := checkSources(m, spec.Name, d.sources); err != nil {
+		return nil, err
+	}
+	if spec.Fold == nil { // nothing is folded
+		spec.Fold = func(v V, _ Operation[store.Delta]) (V, error) { return v, nil }
+	}
+	complete, err := spec.complete()
+	if err != nil {
+		return nil, err
+	}
+	*spec = complete
+	if err := m.addable(spec.Name, spec.Version); err != nil {
+		return nil, err // before the store keeps the name
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), registerPatience)
+	defer cancel()
+	derivation := store.Derivation{Name: spec.Name, Version: spec.Version, Deltas: d.deltas}
+	for _, s := range d.sources {
+		derivation.Sources = append(derivation.Sources, s.name)
+	}
+	if err := m.st.Derive(ctx, derivation); err != nil {
+		return nil, err
+	}
+	if err := m.add(d.collection(k, run)); err != nil {
+		return nil, err
+	}
+	if err := m.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// collection returns what the engine knows of the collection and its mappings.
+func (d *Derived[V]) collection(k kind, run func(context.Context, *foldRun) folded) *collection {
+	spec := &d.c.spec
+	of := &collection{
+		name: spec.Name, version: spec.Version, own: d.c.ownKey("").Collection, kind: k,
+		retry: spec.Retry, timeLimit: spec.TimeLimit, minInterval: spec.MinInterval, fold: run,
+	}
+	for i, s := range d.sources {
+		p := &mapper{m: d.c.m, derived: spec.Name, source: s.name, touch: d.touch, pairs: d.maps[i]}
+		of.mappings = append(of.mappings, &collection{
+			name: d.mapping(s.name), version: spec.Version, own: of.own + "<" + s.name, kind: mapping,
+			retry: spec.Retry, timeLimit: spec.TimeLimit, fold: p.run,
+		})
+	}
+	return of
+}
+
+// add folds the deltas of a document. When nothing contributes to it any more, it is
+// deleted. If a contribution fails which is not there any more, all of them make
+// the document anew.
+func (d *Derived[V]) add(ctx context.Context, r *foldRun) folded {
+	f := d.c.fold(ctx, r)
+	if f.err != nil && f.err != errLeaseEnds && ctx.Err() == nil && r.limit.Check() == nil {
+		if whole := d.all(ctx, r); whole.err == nil && whole.trouble == nil {
+			return whole
+		}
+	}
+	if f.err == nil && r.applied+int64(f.n) == r.doc.Head && r.doc.Contributions == 0 {
+		f.view, f.deleted = nil, true
+	}
+	return f
+}
+
+// all makes the view of a document from all there is, which contains at least all deltas
+// up to the head that was loaded.
+func (d *Derived[V]) all(ctx context.Context, r *foldRun) folded {
+	of := d.make(ctx, r)
+	f := folded{n: int(r.doc.Head - r.applied), reads: of.reads, deleted: of.deleted}
+	switch {
+	case of.trouble != nil:
+		return folded{trouble: of.trouble}
+	case of.err == nil && !of.deleted:
+		f.view, of.err = d.encode(of.state)
+	}
+	if of.err != nil {
+		return folded{err: of.err}
+	}
+	return f
+}
+
+func (d *Derived[V]) encode(state V) (view []byte, err error) {
+	err = worker.Guard(func() (err error) {
+		view, err = d.c.spec.Views.Encode(state)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the view: %w", err)
+	}
+	if view == nil {
+		view = []byte{}
+	}
+	return view, nil
+}
