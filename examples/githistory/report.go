@@ -17,7 +17,9 @@ type report struct {
 	Repository          string  `json:"repository"`
 	Commits             int64   `json:"commits"`    // read
 	Operations          int64   `json:"operations"` // added by this run
-	Documents           int     `json:"documents"`  // in the file
+	Documents           int     `json:"documents"`  // in the database: files,
+	Authors             int     `json:"authors"`    // and what is derived of them
+	Folders             int     `json:"folders"`
 	Runs                int64   `json:"runs"`
 	Requeues            int64   `json:"requeues"`
 	Signals             int64   `json:"signals"`
@@ -103,12 +105,13 @@ func (r *report) summary(w io.Writer, duplicates int64) {
 		}
 		fmt.Fprintf(w, "\n%s, %.0f operations a second\n", duration(r.Seconds), r.OperationsPerSecond)
 	}
+	fmt.Fprintf(w, "by %s, in %s of the top level\n", count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 	if r.Runs > 0 {
 		fmt.Fprintf(w, "%s of %.2f operations, %s, %d stale\n",
 			count(r.Runs, "run"), r.OperationsPerRun, count(r.Requeues, "requeue"), r.StaleRuns)
 	}
 	if r.Verified {
-		fmt.Fprintf(w, "folded again: %d of %s %s\n",
+		fmt.Fprintf(w, "folded again: %d of %s, authors and folders %s\n",
 			r.Mismatches, count(int64(r.Documents), "file"), verb(int64(r.Mismatches), "differs", "differ"))
 	}
 }
