@@ -86,7 +86,7 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		for _, w := range im.verify.wrong {
 			fmt.Fprintln(stderr, w)
 		}
-		return fmt.Errorf("%d of %s, authors and folders %s operations make", r.Mismatches, count(int64(documents), "file"),
+		return fmt.Errorf("%d of %s %s operations make", r.Mismatches, r.views(),
 			verb(int64(r.Mismatches), "is not what its", "are not what their"))
 	}
 	if n := left.unexpected(); n > 0 {

@@ -103,17 +103,21 @@ func (r *report) summary(w io.Writer, duplicates int64) {
 		if duplicates > 0 {
 			fmt.Fprintf(w, " (%d stored before)", duplicates)
 		}
+		fmt.Fprintf(w, ", by %s, in %s of the top level", count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 		fmt.Fprintf(w, "\n%s, %.0f operations a second\n", duration(r.Seconds), r.OperationsPerSecond)
 	}
-	fmt.Fprintf(w, "by %s, in %s of the top level\n", count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 	if r.Runs > 0 {
 		fmt.Fprintf(w, "%s of %.2f operations, %s, %d stale\n",
 			count(r.Runs, "run"), r.OperationsPerRun, count(r.Requeues, "requeue"), r.StaleRuns)
 	}
 	if r.Verified {
-		fmt.Fprintf(w, "folded again: %d of %s, authors and folders %s\n",
-			r.Mismatches, count(int64(r.Documents), "file"), verb(int64(r.Mismatches), "differs", "differ"))
+		fmt.Fprintf(w, "folded again: %d of %s %s\n", r.Mismatches, r.views(), verb(int64(r.Mismatches), "differs", "differ"))
 	}
+}
+
+// views tells how many of each collection there are.
+func (r *report) views() string {
+	return fmt.Sprintf("%s, %s and %s", count(int64(r.Documents), "file"), count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 }
 
 // count is a number of things, whose name takes an s if they are several.
