@@ -35,6 +35,10 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 			}
 		}
 	}
+	authors, folders, err := im.derivedDocuments(ctx)
+	if err != nil {
+		return err
+	}
 	left, err := findParked(ctx, im.files, im.poison)
 	if err != nil {
 		return err
@@ -46,6 +50,8 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		Commits:             im.commits.Load(),
 		Operations:          im.added.Load(),
 		Documents:           documents,
+		Authors:             authors,
+		Folders:             folders,
 		Runs:                stats.Runs,
 		Requeues:            stats.Requeues,
 		Signals:             stats.Signals,
@@ -80,13 +86,27 @@ func conclude(ctx context.Context, o options, im *importer, repository string, t
 		for _, w := range im.verify.wrong {
 			fmt.Fprintln(stderr, w)
 		}
-		return fmt.Errorf("%d of %s %s operations make", r.Mismatches, count(int64(documents), "file"),
+		return fmt.Errorf("%d of %s %s operations make", r.Mismatches, r.views(),
 			verb(int64(r.Mismatches), "is not what its", "are not what their"))
 	}
 	if n := left.unexpected(); n > 0 {
 		return fmt.Errorf("%s parked that -poison does not name", count(int64(n), "file"))
 	}
 	return nil
+}
+
+// derivedDocuments counts the documents of the derived collections, and compares them if
+// the files were.
+func (im *importer) derivedDocuments(ctx context.Context) (authors, folders int, err error) {
+	v := im.verify
+	if v == nil {
+		v = newVerifier(im.files) // nobody looks at what it finds
+	}
+	if authors, err = checkDerived(ctx, v, im.derived.authors, v.authors); err != nil {
+		return 0, 0, err
+	}
+	folders, err = checkDerived(ctx, v, im.derived.folders, v.folders)
+	return authors, folders, err
 }
 
 // tableTo says where the table of the most changed files goes: to standard

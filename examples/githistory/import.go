@@ -16,6 +16,7 @@ import (
 type importer struct {
 	m       *materializer.Materializer
 	files   *materializer.Collection[File, Change]
+	derived derived
 	writers int
 	limit   int       // commits; 0 for all
 	poison  *poison   // nil for none

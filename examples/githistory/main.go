@@ -1,7 +1,8 @@
 // Githistory keeps a view of every file of a git repository: how many commits
 // changed it, how many lines they added and deleted, how many people they are
 // of. Each change of a file by a commit is an operation on the document of its
-// path, with the commit as its id, appended by several goroutines at once.
+// path, with the commit as its id, appended by several goroutines at once. Two
+// derived collections add that up by author and by folder of the top level.
 //
 //	go run ./examples/githistory -verify .
 //	go run ./examples/githistory -db history.db -writers 8 -dump REPO
@@ -17,7 +18,8 @@
 // The file's document is parked. What comes before the operation that failed is
 // in its view, all other files go on, and the program tells what is parked and
 // why. A run without -poison resumes it, and ends in the same dump as if nothing
-// had been. -verify compares a parked file up to where its view is.
+// had been. -verify compares a parked file up to where its view is, and counts it
+// so for its authors and its folder.
 //
 // The exit status is 0, also if what -poison names is parked; 1 if something
 // else failed or -verify found a difference; 2

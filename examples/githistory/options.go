@@ -34,7 +34,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.poison, "poison", "", "have the fold of the file `PATH` fail, to see it parked and all else go on;\nPATH is as in the repository, from its top. A run without it resumes the file")
 	f.BoolVar(&o.json, "json", false, "write an object with the figures to standard output")
 	f.BoolVar(&o.dump, "dump", false, "write an object for each file to standard output, a line each, in order of path")
-	f.BoolVar(&o.verify, "verify", false, "fold all again in memory and compare every file; exit 1 if one differs")
+	f.BoolVar(&o.verify, "verify", false, "fold all again in memory and compare every file, author and folder;\nexit 1 if one differs")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing to standard error but warnings and errors")
 	f.Usage = func() {
 		fmt.Fprintf(stderr, "usage: githistory [flags] [REPO]\n\nREPO is a folder in a git repository, by default the current one. Flags:\n")

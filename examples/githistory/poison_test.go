@@ -184,7 +184,11 @@ func TestParkedUnasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	im := &importer{m: m, files: files, writers: 2, poison: newPoison("hot")}
+	made, err := derive(m, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := &importer{m: m, files: files, derived: made, writers: 2, poison: newPoison("hot")}
 	g, ctx := errgroup.WithContext(t.Context())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -214,11 +218,11 @@ func TestSummary(t *testing.T) {
 		duplicates int64
 		want       string
 	}{
-		{report{Commits: 1, Operations: 1, Documents: 1, Runs: 1, Requeues: 1, OperationsPerRun: 1, Seconds: 0.012, OperationsPerSecond: 83}, 0,
-			"1 commit, 1 operation added to 1 file\n0.012 seconds, 83 operations a second\n1 run of 1.00 operations, 1 requeue, 0 stale\n"},
+		{report{Commits: 1, Operations: 1, Documents: 1, Authors: 1, Runs: 1, Requeues: 1, OperationsPerRun: 1, Seconds: 0.012, OperationsPerSecond: 83}, 0,
+			"1 commit, 1 operation added to 1 file, by 1 author, in 0 folders of the top level\n0.012 seconds, 83 operations a second\n1 run of 1.00 operations, 1 requeue, 0 stale\n"},
 		{report{Commits: 2, Operations: 2, Documents: 2, Runs: 2, Seconds: 1.25, Verified: true, Mismatches: 1}, 3,
-			"2 commits, 2 operations added to 2 files (3 stored before)\n1.2 seconds, 0 operations a second\n" +
-				"2 runs of 0.00 operations, 0 requeues, 0 stale\nfolded again: 1 of 2 files differs\n"},
+			"2 commits, 2 operations added to 2 files (3 stored before), by 0 authors, in 0 folders of the top level\n1.2 seconds, 0 operations a second\n" +
+				"2 runs of 0.00 operations, 0 requeues, 0 stale\nfolded again: 1 of 2 files, 0 authors and 0 folders differs\n"},
 		{report{Commits: 1}, 1, "nothing to add: the one change of 1 commit was stored before\n"},
 	} {
 		var out strings.Builder

@@ -17,7 +17,9 @@ type report struct {
 	Repository          string  `json:"repository"`
 	Commits             int64   `json:"commits"`    // read
 	Operations          int64   `json:"operations"` // added by this run
-	Documents           int     `json:"documents"`  // in the file
+	Documents           int     `json:"documents"`  // in the database: files,
+	Authors             int     `json:"authors"`    // and what is derived of them
+	Folders             int     `json:"folders"`
 	Runs                int64   `json:"runs"`
 	Requeues            int64   `json:"requeues"`
 	Signals             int64   `json:"signals"`
@@ -101,6 +103,7 @@ func (r *report) summary(w io.Writer, duplicates int64) {
 		if duplicates > 0 {
 			fmt.Fprintf(w, " (%d stored before)", duplicates)
 		}
+		fmt.Fprintf(w, ", by %s, in %s of the top level", count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 		fmt.Fprintf(w, "\n%s, %.0f operations a second\n", duration(r.Seconds), r.OperationsPerSecond)
 	}
 	if r.Runs > 0 {
@@ -108,9 +111,13 @@ func (r *report) summary(w io.Writer, duplicates int64) {
 			count(r.Runs, "run"), r.OperationsPerRun, count(r.Requeues, "requeue"), r.StaleRuns)
 	}
 	if r.Verified {
-		fmt.Fprintf(w, "folded again: %d of %s %s\n",
-			r.Mismatches, count(int64(r.Documents), "file"), verb(int64(r.Mismatches), "differs", "differ"))
+		fmt.Fprintf(w, "folded again: %d of %s %s\n", r.Mismatches, r.views(), verb(int64(r.Mismatches), "differs", "differ"))
 	}
+}
+
+// views tells how many of each collection there are.
+func (r *report) views() string {
+	return fmt.Sprintf("%s, %s and %s", count(int64(r.Documents), "file"), count(int64(r.Authors), "author"), count(int64(r.Folders), "folder"))
 }
 
 // count is a number of things, whose name takes an s if they are several.

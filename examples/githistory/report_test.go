@@ -43,7 +43,7 @@ func TestReportKeys(t *testing.T) {
 	if err := newEncoder(&out).Encode(report{Repository: "<&>"}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"repository":"<&>","commits":0,"operations":0,"documents":0,"runs":0,"requeues":0,"signals":0,` +
+	const want = `{"repository":"<&>","commits":0,"operations":0,"documents":0,"authors":0,"folders":0,"runs":0,"requeues":0,"signals":0,` +
 		`"operations_per_run":0,"stale_runs":0,"seconds":0,"operations_per_second":0,"verified":false,"mismatches":0,"parked":0}` + "\n"
 	if out.String() != want {
 		t.Errorf("got %swant %s", out.String(), want)

@@ -86,7 +86,12 @@ func history(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 
-	im := &importer{m: m, files: files, writers: o.writers, limit: o.limit, poison: bad}
+	made, err := derive(m, files)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+
+	im := &importer{m: m, files: files, derived: made, writers: o.writers, limit: o.limit, poison: bad}
 	if o.verify {
 		im.verify = newVerifier(files)
 	}

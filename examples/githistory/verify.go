@@ -13,12 +13,15 @@ import (
 // verifier folds all again in memory and compares. A document is right if its
 // view equals the fold of all its stored operations, and if these are all that
 // were read: where the document has no others, and is not parked, its view equals the fold of what
-// was read as well. What was read is kept, a view for each document.
+// was read as well. What was read is kept, a view for each document. The views by author and
+// by folder are right if they are the sums of what the files' operations make.
 type verifier struct {
 	files      *materializer.Collection[File, Change]
 	read       map[string]*expected
 	commits    map[string]struct{} // so that one that is listed twice counts once
-	wrong      []string            // the first differences
+	authors    map[string]Author   // what the files make together
+	folders    map[string]Folder
+	wrong      []string // the first differences
 	mismatches int
 }
 
@@ -31,7 +34,10 @@ type expected struct {
 const differencesShown = 10
 
 func newVerifier(files *materializer.Collection[File, Change]) *verifier {
-	return &verifier{files: files, read: make(map[string]*expected), commits: make(map[string]struct{})}
+	return &verifier{
+		files: files, read: make(map[string]*expected), commits: make(map[string]struct{}),
+		authors: make(map[string]Author), folders: make(map[string]Folder),
+	}
 }
 
 // expect notes what was read of a commit.
@@ -80,6 +86,7 @@ func (v *verifier) check(ctx context.Context, view materializer.View[File]) erro
 			return fmt.Errorf("operation %d of %s: %w", n, id, err)
 		}
 	}
+	v.add(id, again)
 	e := v.read[id]
 	delete(v.read, id)
 	switch {
@@ -93,6 +100,44 @@ func (v *verifier) check(ctx context.Context, view materializer.View[File]) erro
 		v.differ("%s: the view is %s, what was read makes %s", printable(id), text(state), text(e.state))
 	}
 	return nil
+}
+
+// add counts a file, as its operations make it, with its authors and its folder.
+func (v *verifier) add(id string, f File) {
+	if f.Changes == 0 {
+		return // it is parked at its first operation, and has no view
+	}
+	for author, changes := range f.Authors {
+		a := v.authors[authorID(author)]
+		a.Files++
+		a.Changes += changes
+		v.authors[authorID(author)] = a
+	}
+	in := v.folders[topFolder(id)]
+	in.Files++
+	in.Changes += f.Changes
+	in.Added += f.Added
+	in.Deleted += f.Deleted
+	v.folders[topFolder(id)] = in
+}
+
+// checkDerived compares a derived collection with what the files make, when all of these
+// were checked, and returns how many documents it has.
+func checkDerived[V comparable](ctx context.Context, v *verifier, views *materializer.Derived[V], want map[string]V) (n int, err error) {
+	for view, err := range views.All(ctx) {
+		if err != nil {
+			return n, err
+		}
+		n++
+		if w, ok := want[view.ID]; !ok || view.State != w {
+			v.differ("%s %s: the view is %s, the files make %s", views.Name(), printable(view.ID), text(view.State), text(w))
+		}
+		delete(want, view.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		v.differ("%s %s: no document, the files make %s", views.Name(), printable(id), text(want[id]))
+	}
+	return n, nil
 }
 
 // finish adds what was read and is not stored at all.
@@ -109,8 +154,8 @@ func (v *verifier) differ(format string, args ...any) {
 	}
 }
 
-func text(f File) string {
-	b, err := json.Marshal(f)
+func text(state any) string {
+	b, err := json.Marshal(state)
 	if err != nil {
 		return err.Error()
 	}

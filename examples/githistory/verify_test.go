@@ -111,10 +111,14 @@ func TestDifferencesFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made, err := derive(m, files)
+	if err != nil {
+		t.Fatal(err)
+	}
 	g, ctx := errgroup.WithContext(t.Context())
 	ctx, stop := context.WithCancel(ctx)
 	g.Go(func() error { return m.Run(ctx) })
-	im := &importer{m: m, files: files, writers: 2, verify: newVerifier(files)}
+	im := &importer{m: m, files: files, derived: made, writers: 2, verify: newVerifier(files)}
 	src, err := openSource(ctx, options{log: "-"}, strings.NewReader(madeLog(60)), false)
 	if err != nil {
 		t.Fatal(err)
@@ -131,10 +135,10 @@ func TestDifferencesFail(t *testing.T) {
 	}
 	var stdout, stderr strings.Builder
 	err = conclude(ctx, options{verify: true, json: true, quiet: true}, im, "-", 1, &stdout, &stderr)
-	if err == nil || !strings.Contains(err.Error(), "22 of 22 files are not what their operations make") {
+	if err == nil || !strings.Contains(err.Error(), "25 of 22 files, 13 authors and 3 folders are not what their operations make") {
 		t.Errorf("error %v", err)
 	}
-	if f := figures(t, stdout.String()); !f.Verified || f.Mismatches != 22 {
+	if f := figures(t, stdout.String()); !f.Verified || f.Mismatches != 25 {
 		t.Errorf("figures %+v", f)
 	}
 	if n := strings.Count(stderr.String(), "\n"); n != differencesShown {
