@@ -59,6 +59,7 @@ type lane struct {
 	mu       sync.Mutex // guards the following fields; never held while blocked
 	page     []store.Key
 	inHand   map[store.Key]struct{}
+	passed   map[store.Key]struct{}       // passed over because the pool had them
 	unmarked map[store.Key]*store.Failure // whose attempt was recorded and not made
 	// marked are those whose attempt is being made, with their failure before.
 	marked map[store.Key]*store.Failure
@@ -152,7 +153,7 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 			continue // refreshPaused looks again when it goes on
 		}
 		if l.e.leases != nil {
-			if s := l.e.table.State(row.Key); s == dispatcher.Running || s == dispatcher.Requeue {
+			if l.pass(row.Key) {
 				continue // its fold hangs in the pool, which does not have the lease any more
 			}
 			if row.Lease.Left > 0 {
@@ -172,6 +173,33 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 	defer l.mu.Unlock()
 	l.page = page
 	return -1, nil
+}
+
+// pass reports whether the pool has a document in hand, and makes sure that the lane
+// looks again when it is given back.
+func (l *lane) pass(key store.Key) bool {
+	l.mu.Lock()
+	l.passed[key] = struct{}{} // first, so that a return after the look is noticed
+	l.mu.Unlock()
+	if s := l.e.table.State(key); s == dispatcher.Running || s == dispatcher.Requeue {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.passed, key)
+	return false
+}
+
+// returned hears of documents that the pool has given back to the table.
+func (l *lane) returned(tickets []dispatcher.Ticket) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range tickets {
+		if _, ok := l.passed[tickets[i].Key]; ok {
+			delete(l.passed, tickets[i].Key)
+			l.e.suspects.look()
+		}
+	}
 }
 
 // Done gives suspects back. What is still dirty goes to the table, which finds
