@@ -56,7 +56,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		stopping:     stopping,
 	}
 	e.aside = newAside(e)
-	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
+	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), passed: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	if m.cfg.Shared {
 		e.hot = nil
 		e.leases = &leases{e: e, holder: m.sharing.holder(), terms: m.cfg.terms()}
@@ -81,6 +81,9 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 		}
 	}
 	e.table.Done(tickets, results, requeued)
+	if e.leases != nil {
+		e.lane.returned(tickets)
+	}
 	for i := range tickets {
 		e.waits.notify(e.bare(tickets[i].Key))
 	}
