@@ -195,12 +195,19 @@ func (m *derivedRun) end(r *rapid.T) {
 
 // overtaken is a run during which everything else is appended to and run.
 func (m *derivedRun) overtaken(r *rapid.T) {
-	if k, ok := m.drawn(r); ok {
+	k, ok := m.drawn(r)
+	pages, _ := m.living(r, "pages") // are what it matters most for
+	if all := collect(r, m.b.Runnable(background, pages)); len(all) > 0 {
+		k = all[rapid.IntRange(0, len(all)-1).Draw(r, "page")].Key
+	}
+	if ok {
 		c := m.run(r, k, true)
 		m.appendSome(r)
-		for _, one := range collect(r, m.b.Runnable(background, m.everything(r))) {
-			if one.Key != k && m.load(r, one.Key).Dirty() {
-				m.commit(r, m.run(r, one.Key, false))
+		for range 5 { // so that what is told is run too
+			for _, one := range collect(r, m.b.Runnable(background, m.everything(r))) {
+				if one.Key != k && m.load(r, one.Key).Dirty() {
+					m.commit(r, m.run(r, one.Key, false))
+				}
 			}
 		}
 		m.commit(r, c)
