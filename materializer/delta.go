@@ -15,13 +15,7 @@ func (deltas) Encode(d store.Delta) (string, []byte, error) {
 	return "", store.AppendDelta(nil, d), nil
 }
 
-// Decode reads one. An empty one says that there was a change, and not which.
-func (deltas) Decode(_ string, body []byte) (store.Delta, error) {
-	if len(body) == 0 {
-		return store.Delta{}, nil
-	}
-	return store.ParseDelta(body)
-}
+func (deltas) Decode(_ string, body []byte) (store.Delta, error) { return store.ParseDelta(body) }
 
 // errNotByDeltas is that of [Deleted] where it has no meaning.
 var errNotByDeltas = errors.New("refold: Add and Remove cannot delete a document, which is deleted when nothing contributes to it")

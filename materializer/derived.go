@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -101,9 +102,12 @@ func (d *Derived[V]) collection(k kind, run func(context.Context, *foldRun) fold
 }
 
 // add folds the deltas of a document. When nothing contributes to it any more, it is
-// deleted. If a contribution fails which is not there any more, all of them make
-// the document anew.
+// deleted. If a delta does not say any more what it was, because its source was forgotten,
+// or fails with a contribution that is not there any more, all contributions make the document anew.
 func (d *Derived[V]) add(ctx context.Context, r *foldRun) folded {
+	if slices.ContainsFunc(r.ops, func(op store.Operation) bool { return len(op.Body) == 0 }) {
+		return d.all(ctx, r)
+	}
 	f := d.c.fold(ctx, r)
 	if f.err != nil && f.err != errLeaseEnds && ctx.Err() == nil && r.limit.Check() == nil {
 		if whole := d.all(ctx, r); whole.err == nil && whole.trouble == nil {

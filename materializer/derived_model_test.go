@@ -243,7 +243,7 @@ func (r *modelRun) check() {
 		"cards":   cmp.Diff(cards, states(r.t, p.cards)),
 	} {
 		if diff != "" {
-			r.t.Fatalf("%s: (-want +got)\n%s", what, diff)
+			r.t.Fatalf("%s: (-want +got)\n%s\nforgotten are %v", what, diff, r.forgotten)
 		}
 	}
 	for what, verify := range map[string]func(context.Context, materializer.VerifyOptions) (materializer.Verified, error){

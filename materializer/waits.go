@@ -115,7 +115,7 @@ func (m *Materializer) hear(ctx context.Context, k store.Key, w *wait) (stop fun
 	if m.running.Load() && !m.cfg.Shared {
 		return func() {}
 	}
-	stop = m.listen(ctx, w, func(other Key) bool { return other == k })
+	stop = m.listen(ctx, w, func(other Key) bool { return m.bare(other) == k })
 	w.notify()
 	return stop
 }
