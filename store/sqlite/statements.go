@@ -396,7 +396,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	dropGeneration: {"dropping a generation", `DELETE FROM refold_generations WHERE id = ?1`},
 
 	getReceiver: {"reading a derived document", `
-		SELECT d.id, d.head, p.dirty, p.parked, p.since_position, p.since_time
+		SELECT d.id, d.head, p.dirty, p.parked, p.since_position
 		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
 		WHERE d.collection = +?2 AND d.name = +?3`},
 	getReader: {"reading a derived document", `
