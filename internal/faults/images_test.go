@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/internal/faultvfs"
+	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/sqlite"
 )
 
@@ -241,7 +242,7 @@ func foldAll(ctx context.Context, st *sqlite.Store) error {
 		}
 	}
 	if n, err := st.Count(ctx, "notes"); err != nil || n.Dirty > 0 {
-		if c, _ := st.Collections(ctx); len(c) > 0 && c[len(c)-1].Paused {
+		if c, _ := st.Collections(ctx); slices.ContainsFunc(c, func(c store.Collection) bool { return c.Name == "notes" && c.Paused }) {
 			return nil
 		}
 		return fmt.Errorf("%w: %d documents are dirty after folding, %v", errWrong, n.Dirty, err)

@@ -129,6 +129,8 @@ func script(path string) [][]step {
 		appending(20_000, of("d"), "d1"),
 		committing(all, false, "a", "d"),
 		committing(1, false, "b"),
+		deriving,
+		tagging,
 		looking,
 		appending(10, of("a"), "a3"),
 		committing(1, true, "b"),
@@ -184,6 +186,7 @@ func script(path string) [][]step {
 				delete(w.documents, store.Key{Collection: "drops", ID: "x"})
 			}, st.Drop(ctx, "drops")
 		}},
+		tagging,
 		{"forget", func(ctx context.Context, st *sqlite.Store) (effect, error) {
 			return func(w *world) {
 				delete(w.documents, of("c"))
@@ -201,6 +204,7 @@ func script(path string) [][]step {
 		looking,
 		checkpointing(path),
 		committing(all, false, "a", "b", "c", "d", "e"),
+		tagging,
 		appending(10, of("a"), "a4", "a5"),
 		committing(4, false, "a"),
 	}}

@@ -155,6 +155,12 @@ func look(ctx context.Context, st store.Backend) (string, error) {
 	fmt.Fprintln(&b, "end", end)
 	var names []string
 	for _, c := range collections {
+		if c.Derived {
+			if err := lookDerived(ctx, st); err != nil {
+				return "", err
+			}
+			continue
+		}
 		names = append(names, c.Name)
 		fmt.Fprintln(&b, "collection", c.Name, c.Version, c.Paused)
 		record := make(map[store.Range]bool) // which operations are discarded
@@ -187,6 +193,9 @@ func look(ctx context.Context, st store.Backend) (string, error) {
 		dirty++
 	}
 	for _, c := range collections {
+		if c.Derived {
+			continue
+		}
 		n, err := st.Count(ctx, c.Name)
 		if err != nil {
 			return "", err

@@ -15,7 +15,8 @@ const retractDocuments = 250
 
 // retracted is the name of the document of a mapping that is being erased, of which the
 // source document was forgotten: what it was is needed until its effects are gone. Such a
-// document has the since that it hands down in last_position and, as a time, in head.
+// document has the end of the log when it was forgotten, which its effects hand down as
+// since, in last_position and, as a time, in head.
 type retracted struct {
 	hash    string // of the source document, in hexadecimal
 	mapping int64
@@ -49,14 +50,14 @@ func (t *transaction) startRetracting(in *collection, id, hash string) error {
 	if err != nil {
 		return err
 	}
+	since := sinceAt{at: t.now}
+	if since.position, err = t.end(); err != nil {
+		return err
+	}
 	for _, r := range all {
 		name := retracted{hash, r.mapping, id}.String()
 		row, err := t.run.one(getReceiver, r.mapping, -r.mapping, id)
 		if err != nil {
-			return err
-		}
-		since := sinceAt{at: t.now}
-		if since.position, err = t.end(); err != nil {
 			return err
 		}
 		if row == nil {
@@ -73,9 +74,6 @@ func (t *transaction) startRetracting(in *collection, id, hash string) error {
 			continue
 		}
 		document := integer(row[0])
-		if truth(row[2]) {
-			since = sinceAt{integer(row[4]), integer(row[5])}
-		}
 		if err := t.run.exec(startErasing, document, name, since.position, since.at); err != nil {
 			return err
 		}
