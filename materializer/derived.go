@@ -89,7 +89,7 @@ func (d *Derived[V]) collection(k kind, run func(context.Context, *foldRun) fold
 	spec := &d.c.spec
 	of := &collection{
 		name: spec.Name, version: spec.Version, own: d.c.ownKey("").Collection, kind: k,
-		retry: spec.Retry, timeLimit: spec.TimeLimit, minInterval: spec.MinInterval, fold: run,
+		retry: spec.Retry, timeLimit: spec.TimeLimit, minInterval: spec.MinInterval, keepFor: spec.KeepFor, fold: run,
 	}
 	for i, s := range d.sources {
 		p := &mapper{m: d.c.m, derived: spec.Name, source: s.name, touch: d.touch, pairs: d.maps[i]}
@@ -106,11 +106,11 @@ func (d *Derived[V]) collection(k kind, run func(context.Context, *foldRun) fold
 // or fails with a contribution that is not there any more, all contributions make the document anew.
 func (d *Derived[V]) add(ctx context.Context, r *foldRun) folded {
 	if slices.ContainsFunc(r.ops, func(op store.Operation) bool { return len(op.Body) == 0 }) {
-		return d.all(ctx, r)
+		return d.anew(ctx, r)
 	}
 	f := d.c.fold(ctx, r)
 	if f.err != nil && f.err != errLeaseEnds && ctx.Err() == nil && r.limit.Check() == nil {
-		if whole := d.all(ctx, r); whole.err == nil && whole.trouble == nil {
+		if whole := d.anew(ctx, r); whole.err == nil && whole.trouble == nil {
 			return whole
 		}
 	}
@@ -118,6 +118,31 @@ func (d *Derived[V]) add(ctx context.Context, r *foldRun) folded {
 		f.view, f.deleted = nil, true
 	}
 	return f
+}
+
+// anew makes the view of a document whose deltas are folded otherwise from all contributions.
+// It must not contain one whose delta comes later, or that would be added twice: so the
+// head must be the same before and after.
+func (d *Derived[V]) anew(ctx context.Context, r *foldRun) folded {
+	head := r.doc.Head
+	for range 3 {
+		f := d.all(ctx, r)
+		if f.err != nil || f.trouble != nil {
+			return f
+		}
+		docs, err := d.c.m.st.Load(ctx, []store.Key{r.key}, store.WithoutViews)
+		if err != nil {
+			return folded{trouble: err}
+		}
+		if docs[0].Head == head {
+			f.n = int(head - r.applied)
+			return f
+		}
+		if head = docs[0].Head; head < r.doc.Head {
+			break // it is not there any more
+		}
+	}
+	return folded{trouble: errMoved}
 }
 
 // all makes the view of a document from all there is, which contains at least all deltas

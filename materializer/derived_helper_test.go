@@ -1,7 +1,6 @@
 package materializer_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ type author struct {
 	Files []string
 }
 
-// plan makes what is planted happen.
+// planted makes what is planted happen.
 func planted(f file, at string) error {
 	switch f.Then {
 	case "fail " + at:
@@ -260,9 +259,4 @@ func (c *counted) RunEnd(_ context.Context, run materializer.RunEnd) {
 	if c.of(store.Key{Collection: run.Collection, ID: run.Document}) {
 		c.runs.Add(1)
 	}
-}
-
-func sorted(s []string) []string {
-	slices.SortFunc(s, cmp.Compare[string])
-	return s
 }
