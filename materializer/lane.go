@@ -3,9 +3,7 @@ package materializer
 import (
 	"context"
 	"errors"
-	"iter"
 	"maps"
-	"math"
 	"sync"
 	"time"
 
@@ -133,30 +131,6 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 	defer l.mu.Unlock()
 	l.page = page
 	return -1, nil
-}
-
-// mayBeSuspects returns the runnable documents that have the suspects among them: those
-// that are left of an unclean end come first in each generation, and what others have
-// left behind is anywhere, but among the first where everything is dirty.
-func (m *Materializer) mayBeSuspects(ctx context.Context) iter.Seq2[store.Runnable, error] {
-	return func(yield func(store.Runnable, error) bool) {
-		shared := m.sharing.holder() != ""
-		for _, name := range m.generations() {
-			n, most := 0, 4*asidePage
-			if m.collection(name).served.Load() {
-				most = math.MaxInt
-			}
-			for row, err := range m.st.Runnable(ctx, []string{name}) {
-				if err == nil && (!shared && !m.suspectSince(row.Key, row.Since) || n == most) {
-					break
-				}
-				n++
-				if !yield(row, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
 }
 
 // pass reports whether one of the pools has a document in hand, and makes sure that the lane

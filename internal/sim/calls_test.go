@@ -333,21 +333,38 @@ func (h *handle) stream(ctx context.Context, call string, of func() iter.Seq2[st
 }
 
 // Collections implements [store.Registrar]. It does not yield, because it is called
-// with a mutex held, that of what is paused.
+// with a mutex held, that of what is known of collections.
 func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
+	if err := h.readAtOnce(ctx, "collections"); err != nil {
+		return nil, err
+	}
+	return h.sh.inner.Collections(context.Background())
+}
+
+// Generations implements [store.Generator], of which a process with one version of each
+// fold needs nothing else. It does not yield either.
+func (h *handle) Generations(ctx context.Context, collection string) ([]store.Generation, error) {
+	if err := h.readAtOnce(ctx, "generations"); err != nil {
+		return nil, err
+	}
+	return h.sh.inner.Generations(context.Background(), collection)
+}
+
+// readAtOnce returns the error of a reading that does not yield, if it fails.
+func (h *handle) readAtOnce(ctx context.Context, what string) error {
 	w := h.p.w
 	if h.p.dead.Load() {
-		return nil, errDead
+		return errDead
 	}
 	if err := ended(ctx, false); err != nil {
-		return nil, err
+		return err
 	}
 	if w.faults && w.c.oneIn(w.opt.unreadable) {
 		h.trouble = time.Now()
 		w.rare.FailReads++
-		return nil, fmt.Errorf("%w: collections", errInjected)
+		return fmt.Errorf("%w: %s", errInjected, what)
 	}
-	return h.sh.inner.Collections(context.Background())
+	return nil
 }
 
 // Count implements [store.Censor].
