@@ -101,10 +101,19 @@ func (m *Materializer) thatAre(served bool) []string {
 }
 
 // ownKey returns the document as runs call it, which was loaded by the name of its
-// collection.
-func ownKey(doc *store.Document) Key {
-	name, source, _ := strings.Cut(doc.Key.Collection, "<")
-	return Key{Collection: store.CollectionName{Name: name, Version: doc.Version, Source: source}.String(), ID: doc.Key.ID}
+// collection, or a mapping; its key as it is if the fold that makes it is not registered here.
+func (m *Materializer) ownKey(doc *store.Document) Key {
+	for _, c := range m.registry.Load().named[store.BareName(doc.Key.Collection)] {
+		if c.version != doc.Version {
+			continue
+		}
+		own := c.own
+		if _, source, mapping := strings.Cut(doc.Key.Collection, "<"); mapping {
+			own += "<" + source
+		}
+		return Key{Collection: own, ID: doc.Key.ID}
+	}
+	return doc.Key
 }
 
 // bare returns the document as readers call it.

@@ -132,7 +132,7 @@ var mutants = []mutant{
 		{"materializer/read.go", "case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing", "case m.sharing"},
 	}},
 	{"drained beside a document that is resumed", []edit{
-		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},
+		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForHeldBack(ctx, token, collections)\n\t\t}\n\t\tif err != nil || !again {\n\t\t\treturn cmp.Or(err, parked)", "\t\tif err != nil || !again {\n\t\t\treturn cmp.Or(err, parked)"},
 	}},
 }
 
