@@ -101,21 +101,17 @@ func (m *Materializer) thatAre(served bool) []string {
 }
 
 // ownKey returns the document as runs call it, which was loaded by the name of its
-// collection, or of its mapping; its key as it is if the fold that makes it is not
-// registered here.
+// collection, or a mapping; its key as it is if the fold that makes it is not registered here.
 func (m *Materializer) ownKey(doc *store.Document) Key {
-	r := m.registry.Load()
-	for _, c := range r.named[doc.Key.Collection] {
-		if c.version == doc.Version {
-			return Key{Collection: c.own, ID: doc.Key.ID}
+	for _, c := range m.registry.Load().named[store.BareName(doc.Key.Collection)] {
+		if c.version != doc.Version {
+			continue
 		}
-	}
-	for _, c := range r.named[store.BareName(doc.Key.Collection)] {
-		for _, p := range c.mappings {
-			if c.version == doc.Version && p.name == doc.Key.Collection {
-				return Key{Collection: p.own, ID: doc.Key.ID}
-			}
+		own := c.own
+		if _, source, mapping := strings.Cut(doc.Key.Collection, "<"); mapping {
+			own += "<" + source
 		}
+		return Key{Collection: own, ID: doc.Key.ID}
 	}
 	return doc.Key
 }

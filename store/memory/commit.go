@@ -89,13 +89,13 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) 
 		s.tellLocked(in, d.key.ID, since, false, nil, &itself)
 		in.leaveLocked(d)
 	}
-	d.settleLease(c.Keep, now)
-	in.enterLocked(d)
 	if other && in == of.generation {
 		for _, m := range of.dependents {
 			s.tellLocked(m.generation, d.key.ID, since, history, nil, told)
 		}
 	}
+	d.settleLease(c.Keep, now)
+	in.enterLocked(d)
 	if d.dirty() {
 		return store.StillDirty
 	}
