@@ -20,6 +20,8 @@ type clients struct {
 	acked    []ack
 	repeats  []*request // were stored, and may be sent again
 	repeated int
+	// forgotten tells that a document was: one is enough.
+	forgotten bool
 }
 
 // request is one append. It is sent until it is answered, by another process if
@@ -163,6 +165,8 @@ func (cs *clients) send(ctx context.Context, pl place, r *request) {
 		case errors.Is(err, errInjected):
 		case errors.Is(err, materializer.ErrConflict) && r.expect:
 			w.rare.Conflicts++
+		case errors.Is(err, materializer.ErrForgotten) && slices.ContainsFunc(ids, func(id string) bool { return w.sh.model.doc(key(id)).forgotten }):
+			return
 		case errors.Is(err, materializer.ErrIDReused) && r.reuse:
 			w.rare.ReusedIDs++
 			return
@@ -190,7 +194,7 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 				w.rare.Duplicates++
 			}
 			md := w.sh.model.doc(key(id))
-			if placed.Seq > md.head() || md.ops[placed.Seq-1].id != r.entries[id][j].ID {
+			if !md.forgotten && (placed.Seq > md.head() || md.ops[placed.Seq-1].id != r.entries[id][j].ID) {
 				w.fail("%s was told that operation %q of %s is %d, and it is not", pl.p.name, r.entries[id][j].ID, id, placed.Seq)
 				return
 			}
@@ -242,7 +246,7 @@ func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
 	}
 	d := w.sh.model.doc(key(want.id))
 	switch {
-	case err != nil && expected(err):
+	case err != nil && expected(err), d.forgotten:
 		return
 	case errors.Is(err, materializer.ErrNotFound) && want.seq == 0:
 		return
@@ -273,7 +277,7 @@ func (cs *clients) drain(ctx context.Context, pl place) {
 	case pl.p.dead.Load():
 	case err == nil || errors.Is(err, materializer.ErrParked):
 		for _, a := range before {
-			if d := w.sh.model.doc(key(a.id)); d.applied < a.seq && !d.parked && err == nil {
+			if d := w.sh.model.doc(key(a.id)); d.applied < a.seq && !d.parked && !d.forgotten && err == nil {
 				w.fail("%s drained, but %s is at %d and had %d before", pl.p.name, a.id, d.applied, a.seq)
 			}
 		}

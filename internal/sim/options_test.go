@@ -28,6 +28,14 @@ type options struct {
 	delays, skew                       int
 	flaky, slow, panics, exits         int // per fold
 	poison                             int // per operation
+
+	// shared tells that all processes work on the store, under leases that last for
+	// lease.
+	shared    bool
+	lease     time.Duration
+	freezes   int // per step
+	followers int
+	operators bool // somebody pauses, discards, forgets and resumes
 }
 
 func drawOptions(c *choices) options {
@@ -63,6 +71,13 @@ func drawOptions(c *choices) options {
 	o.panics = of(c, 0, 0, 60)
 	o.exits = of(c, 0, 0, 60)
 	o.poison = of(c, 0, 0, 40, 10)
+	o.freezes = of(c, 0, 0, 300, 80)
+	o.followers = of(c, 0, 0, 1, 2)
+	o.operators = c.oneIn(3)
+	if o.shared = c.oneIn(4); o.shared {
+		o.procs = 2 + c.n(2)
+		o.lease = of(c, time.Second, time.Second, 3*time.Second, 10*time.Second)
+	}
 	return o
 }
 
@@ -76,8 +91,12 @@ type counters struct {
 	ViewsLost, Conflicts, Duplicates, ReusedIDs     int
 	ParkedDocs, Seized, Slices, Suspects            int
 	ReadsAtLeast, Drains, Stuck, Handovers          int
-	// LeasesLost waits for leases.
-	LeasesLost int
+	Leases, LeasesLost, LeftBehind, Elsewhere       int
+	Lengthened, OverdueLeases, StaleEpochs          int
+	StaleReleases, LateCommits, ReleasesTaken       int
+	Freezes, Pauses, Discards, DiscardsParked       int
+	Forgets, Followed, FollowedAgain, FollowersLeft int
+	ParksTold, Resumes                              int
 }
 
 func (n *counters) add(o counters) {
@@ -111,5 +130,16 @@ func (n *counters) each() []struct {
 		{"document parked", n.ParkedDocs}, {"hand seized", n.Seized}, {"slice of a document", n.Slices},
 		{"run of a suspect", n.Suspects}, {"read at least a token", n.ReadsAtLeast}, {"drained", n.Drains},
 		{"run given up", n.Stuck},
+		{"process stopped for a while", n.Freezes},
+		{"lease taken", n.Leases}, {"lease lengthened", n.Lengthened}, {"lease given back", n.ReleasesTaken},
+		{"document elsewhere", n.Elsewhere}, {"lease ran out beside a live holder", n.OverdueLeases},
+		{"document that was left behind taken over", n.LeftBehind},
+		{"lease lost", n.LeasesLost}, {"stale epoch refused", n.StaleEpochs},
+		{"stale release without effect", n.StaleReleases}, {"commit of a dead holder accepted or refused", n.LateCommits},
+		{"collection paused", n.Pauses}, {"operation discarded", n.Discards},
+		{"document resumed by a discard", n.DiscardsParked}, {"document resumed", n.Resumes},
+		{"document forgotten", n.Forgets},
+		{"change followed", n.Followed}, {"follower began again", n.FollowedAgain},
+		{"follower moved to another process", n.FollowersLeft}, {"parked document told to a follower", n.ParksTold},
 	}
 }

@@ -41,15 +41,25 @@ type process struct {
 	// returned that it did.
 	up, stopping, returned bool
 	folding                map[string]bool
-	idle                   map[store.Key]time.Time // and dirty, since when
+	// granted has the leases that were given to it and that it has not given back.
+	granted map[string]*granted
+	// resting tells that it has nothing to do and knows that its collection is paused.
+	resting bool
+	// left tells that its Run is not called any more: nobody follows in it then.
+	left    atomic.Bool
+	follows context.Context
+	leave   context.CancelFunc
+	// frozen is until when the system has stopped it.
+	frozen time.Time
 }
 
 // bornAfter makes a process that begins after a while.
 func (w *world) bornAfter(d time.Duration) *process {
-	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool)}
+	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string]*granted)}
 	p.name = fmt.Sprintf("p%02d", p.id)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.runs, p.stop = context.WithCancel(p.ctx)
+	p.follows, p.leave = context.WithCancel(p.ctx)
 	p.h = w.sh.handle(p)
 	w.procs = append(w.procs, p)
 	p.spawn("boot", func(ctx context.Context, pl place) {
@@ -76,6 +86,7 @@ func (p *process) boot(pl place) {
 	p.m, err = materializer.New(p.h, materializer.Config{
 		Logger:  zerolog.New(discard{}).Level(zerolog.DebugLevel).Hook(listener{p}),
 		Workers: o.workers, Queue: o.queue, Batch: o.batch, Bytes: o.bytes, Grace: o.grace, Announcements: o.announcements,
+		Shared: o.shared, Lease: o.lease,
 	})
 	if err != nil {
 		w.fail("making a materializer: %v", err)
@@ -103,12 +114,22 @@ func (p *process) boot(pl place) {
 	for i := range w.opt.readers {
 		p.spawn(fmt.Sprintf("reader%d", i+1), w.clients.read)
 	}
+	if o.operators && w.c.oneIn(2) {
+		p.spawn("operator", w.clients.operate)
+	}
+	w.hostAgain()
 }
 
 // run calls Run until it may not be called again.
 func (p *process) run(_ context.Context, pl place) {
 	w := p.w
 	ctx := within(p.runs, p, pl.name)
+	defer func() {
+		if !p.dead.Load() && !p.returned {
+			p.left.Store(true)
+			p.leave()
+		}
+	}()
 	for {
 		w.park(pl, "calls Run", nil)
 		err := p.m.Run(ctx)
@@ -154,8 +175,8 @@ func (p *process) fold(s state, op materializer.Operation[entry]) (state, error)
 		w.fail("%s folds %s twice at once", p.name, op.Document)
 		return s, errDead
 	}
-	if s.N+1 != op.Seq {
-		w.fail("%s folds operation %d of %s into a state of %d", p.name, op.Seq, op.Document, s.N)
+	p.checkFold(s, op)
+	if w.err != nil {
 		return s, errDead
 	}
 	p.folding[op.Document] = true
@@ -197,6 +218,33 @@ func (p *process) fold(s state, op materializer.Operation[entry]) (state, error)
 	return s.next(op.Seq, op.ID, body), nil
 }
 
+// checkFold checks that this operation may be folded now.
+func (p *process) checkFold(s state, op materializer.Operation[entry]) {
+	w, d := p.w, p.w.sh.model.doc(key(op.Document))
+	for seq := s.N + 1; seq < op.Seq && !d.forgotten; seq++ {
+		if !d.ops[seq-1].discarded {
+			w.fail("%s folds operation %d of %s into a state of %d", p.name, op.Seq, op.Document, s.N)
+		}
+	}
+	if s.N >= op.Seq {
+		w.fail("%s folds operation %d of %s into a state of %d", p.name, op.Seq, op.Document, s.N)
+	}
+	if p.resting && p.h.paused && w.sh.model.paused {
+		w.fail("%s folds %s, whose collection is paused, as it knows", p.name, op.Document)
+	}
+	if !w.opt.shared {
+		return
+	}
+	if p.granted[op.Document] == nil {
+		w.fail("%s folds %s, and has no lease", p.name, op.Document)
+	}
+	for _, other := range w.procs {
+		if other != p && !other.dead.Load() && other.folding[op.Document] && other.holding(op.Document) && p.holding(op.Document) {
+			w.fail("%s and %s fold %s under leases that have both not run out", p.name, other.name, op.Document)
+		}
+	}
+}
+
 // account counts what the process did, when it ends.
 func (p *process) account() {
 	if !p.up {
@@ -205,6 +253,8 @@ func (p *process) account() {
 	s := p.m.Stats()
 	p.w.rare.Requeues += int(s.Requeues)
 	p.w.rare.Absorbed += int(s.Absorbed)
+	p.w.rare.LeasesLost += int(s.Lost)
+	p.w.rare.LeftBehind += int(s.LeftBehind)
 	if s.Overlooked > 0 {
 		p.w.fail("%s overlooked %d documents", p.name, s.Overlooked)
 	}

@@ -39,6 +39,9 @@ type world struct {
 	procs   []*process // in order of birth; the dead ones are among them
 	clients *clients
 	late    []lateCall
+	idle    map[store.Key]time.Time // and dirty, since when
+	// followers live in whatever process, one at a time.
+	followers []*follower
 	// faults tells that things may go wrong; healed that folds accept everything.
 	faults, healed bool
 	free           bool // nobody parks any more
@@ -230,6 +233,7 @@ func (w *world) step(able []*parking) {
 			next = min(next, d)
 		}
 	}
+	able, next = w.awake(able, next)
 	if len(able)+due == 0 {
 		w.checkQuiet()
 		w.pass(next)
@@ -257,6 +261,44 @@ func (w *world) step(able []*parking) {
 	call.run()
 }
 
+// awake leaves those out whose process the system has stopped, and says how long that
+// lasts at the least.
+func (w *world) awake(able []*parking, next time.Duration) ([]*parking, time.Duration) {
+	var awake []*parking
+	for _, k := range able {
+		if left := time.Until(k.p.frozen); left > 0 {
+			next = min(next, left)
+		} else {
+			awake = append(awake, k)
+		}
+	}
+	return awake, next
+}
+
+// freeze stops a process as the system would, for a while.
+func (w *world) freeze() {
+	alive := w.living()
+	if len(alive) == 0 {
+		return
+	}
+	p := alive[w.c.n(len(alive))]
+	d := of(w.c, 1500*time.Millisecond, 700*time.Millisecond, 5*time.Second, 15*time.Second)
+	w.note(p.name, "is stopped for", d.String())
+	p.frozen = time.Now().Add(d)
+	w.rare.Freezes++
+}
+
+// living returns the processes that are not dead.
+func (w *world) living() []*process {
+	var alive []*process
+	for _, p := range w.procs {
+		if !p.dead.Load() {
+			alive = append(alive, p)
+		}
+	}
+	return alive
+}
+
 // stall holds a goroutine back for a while, perhaps, and leaves those out that are
 // held back, unless nobody else could go on.
 func (w *world) stall(able []*parking) []*parking {
@@ -276,17 +318,11 @@ func (w *world) stall(able []*parking) []*parking {
 // disaster kills somebody, perhaps, or cuts the power.
 func (w *world) disaster() bool {
 	if w.opt.kills > 0 && w.kills < 6 && w.c.oneIn(w.opt.kills) {
-		var alive []*process
-		for _, p := range w.procs {
-			if !p.dead.Load() {
-				alive = append(alive, p)
-			}
-		}
-		if len(alive) > 0 {
+		if alive := w.living(); len(alive) > 0 {
 			w.kills++
 			victim := alive[w.c.n(len(alive))]
-			if w.sh.holder != nil && w.c.oneIn(2) {
-				victim = w.sh.holder // the one of whom most can go wrong
+			if n := len(w.sh.working); n > 0 && w.c.oneIn(2) {
+				victim = w.sh.working[w.c.n(n)] // one of whom most can go wrong
 			}
 			w.kill(victim, !w.c.oneIn(3))
 			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
@@ -298,9 +334,13 @@ func (w *world) disaster() bool {
 		w.cut()
 		return true
 	}
+	if w.opt.freezes > 0 && w.c.oneIn(w.opt.freezes) {
+		w.freeze()
+		return true
+	}
 	if w.opt.stops > 0 && w.c.oneIn(w.opt.stops) {
 		for _, p := range w.procs {
-			if !p.dead.Load() && !p.stopping && w.sh.holder == p {
+			if !p.dead.Load() && !p.stopping && w.sh.works(p) {
 				w.note(p.name, "is told to stop")
 				p.stopping = true
 				p.stop()

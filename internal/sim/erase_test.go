@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+)
+
+// Pause implements [store.Pauser].
+func (h *handle) Pause(ctx context.Context, name string, paused bool) error {
+	sh, w := h.sh, h.p.w
+	return h.write(ctx, fmt.Sprintf("pause %t", paused), func(bool) error {
+		sh.model.paused = paused
+		if w.rare.Pauses++; !paused {
+			for _, p := range w.procs {
+				p.resting = false
+			}
+		}
+		sh.log(true, func(st store.Backend) error { return st.Pause(context.Background(), name, paused) })
+		sh.foreigner(h)
+		w.note(h.p.name, "pause", fmt.Sprint(paused))
+		return sh.inner.Pause(context.Background(), name, paused)
+	})
+}
+
+// Discard implements [store.Parking].
+func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
+	sh, w, k := h.sh, h.p.w, discard.Key
+	call := fmt.Sprintf("discard of %d of %s", discard.Seq, k.ID)
+	return h.write(ctx, call, func(late bool) error {
+		d := sh.model.doc(k)
+		var want error
+		switch {
+		case discard.Seq > d.head():
+			want = store.ErrNotFound
+		case d.ops[discard.Seq-1].discarded:
+		case discard.Seq <= d.applied:
+			want = store.ErrInvalid
+		default:
+			sh.pending = func() {
+				if w.rare.Discards++; d.parked && d.parkedAt == discard.Seq {
+					w.rare.DiscardsParked++
+				}
+				if by := d.lease.by; by != nil && by.granted[k.ID] != nil {
+					by.granted[k.ID].void = true
+				}
+				d.discard(discard.Seq)
+				if d.epoch = sh.load(k).Epoch; d.epoch <= d.top {
+					w.fail("%s has epoch %d after a discard, and had %d", k, d.epoch, d.top)
+				}
+				d.top = d.epoch
+				sh.log(true, func(st store.Backend) error { return st.Discard(context.Background(), discard) })
+				sh.touched[k] = true
+			}
+		}
+		err := sh.inner.Discard(context.Background(), discard)
+		if !late && h.p.dead.Load() {
+			return errDead // it died before it could say so
+		}
+		if !errors.Is(err, want) || want == nil && err != nil {
+			w.fail("%s %s: %v, want %v", h.p.name, call, err, want)
+		}
+		sh.effect()
+		w.note(h.p.name, call, fmt.Sprint(want))
+		return err
+	})
+}
+
+// Forget implements [store.Eraser].
+func (h *handle) Forget(ctx context.Context, k store.Key) error {
+	sh, w := h.sh, h.p.w
+	return h.write(ctx, "forget "+k.ID, func(bool) error {
+		if !sh.model.doc(k).forgotten {
+			w.rare.Forgets++
+		}
+		if by := sh.model.doc(k).lease.by; by != nil && by.granted[k.ID] != nil {
+			by.granted[k.ID].void = true
+		}
+		sh.model.docs[k] = &modelDoc{ids: make(map[string]int64), views: make([]state, 1), forgotten: true}
+		sh.touched[k] = true
+		sh.log(true, func(st store.Backend) error { return st.Forget(context.Background(), k) })
+		sh.foreigner(h)
+		w.note(h.p.name, "forget", k.ID)
+		return sh.inner.Forget(context.Background(), k)
+	})
+}
+
+// operate is somebody who looks after the documents, not always wisely.
+func (cs *clients) operate(ctx context.Context, pl place) {
+	w, docs := cs.w, pl.p.docs
+	w.park(pl, "begins", nil)
+	for range 5 {
+		w.sleep(pl, of(w.c, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second, 9*time.Second), "looks after it")
+		if pl.p.dead.Load() || !w.faults {
+			return
+		}
+		id := fmt.Sprintf("d%d", w.c.n(w.opt.docs))
+		var err error
+		switch w.c.n(10) {
+		case 0, 1, 2:
+			err = docs.Unpause(ctx)
+		case 3, 4:
+			err = docs.Pause(ctx)
+		case 5:
+			_, err = docs.ResumeAll(ctx)
+		case 6, 7:
+			err = cs.discardParked(ctx, pl)
+		case 8:
+			d := w.sh.model.doc(key(id))
+			err = docs.Discard(ctx, id, 1+d.applied+int64(w.c.n(3)), "operator", "why not")
+		case 9:
+			if cs.forgotten || !w.c.oneIn(3) {
+				continue
+			}
+			err = docs.Forget(ctx, id)
+			cs.forgotten = err == nil
+		}
+		if pl.p.dead.Load() {
+			return
+		}
+		if err != nil && !errors.Is(err, errInjected) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrInvalid) {
+			w.fail("%s looks after the documents: %v", pl.p.name, err)
+			return
+		}
+	}
+}
+
+// discardParked discards what a parked document fails at.
+func (cs *clients) discardParked(ctx context.Context, pl place) error {
+	var parked []materializer.ParkedDocument
+	for p, err := range pl.p.docs.Parked(ctx) {
+		if err != nil {
+			return err
+		}
+		parked = append(parked, p)
+	}
+	if len(parked) == 0 {
+		return nil
+	}
+	p := parked[cs.w.c.n(len(parked))]
+	return pl.p.docs.Discard(ctx, p.ID, p.Seq, "operator", p.Error)
+}
