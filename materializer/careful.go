@@ -152,8 +152,8 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 			continue // refreshPaused looks again when it goes on
 		}
 		if l.e.leases != nil {
-			if s := l.e.table.State(row.Key); s == dispatcher.Running || s == dispatcher.Requeue {
-				continue // its fold hangs in the pool, which does not have the lease any more
+			if l.e.inPool(row.Key) {
+				continue // its fold hangs there, without the lease
 			}
 			if row.Lease.Left > 0 {
 				row.Wait = max(row.Wait, lookAgain(row.Lease))
@@ -212,6 +212,20 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	return h.finish(ctx)
 }
 
+// has reports whether the lane has a document in hand.
+func (l *lane) has(key store.Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.inHand[key]
+	return has
+}
+
+// inPool reports whether a worker of the pool has a document.
+func (e *engine) inPool(key store.Key) bool {
+	s := e.table.State(key)
+	return s == dispatcher.Running || s == dispatcher.Requeue
+}
+
 func (l *lane) rest(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,6 +257,10 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	}
 	var keep *store.LeaseTerms
 	if e.leases != nil {
+		if e.inPool(key) { // since the page was read
+			h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
+			return nil
+		}
 		taken, err := e.leases.ask(ctx, h, []store.Key{key}, true)
 		if err != nil {
 			return err

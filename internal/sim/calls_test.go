@@ -132,11 +132,14 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			if late && !w.opt.shared {
 				sh.overtaken[c.Key.ID] = true
 			}
-			if late && w.opt.shared {
-				w.rare.LateCommits++
+			if late && w.opt.shared && want[i] == store.Stale {
+				w.rare.LateRefused++
 			}
 			if d := sh.model.doc(c.Key); d.epoch != c.Epoch && d.head() > 0 {
 				w.rare.StaleEpochs++
+			}
+			if g := h.p.granted[c.Key.ID]; w.opt.shared && want[i] != store.Stale && (g == nil || g.epoch != c.Epoch) {
+				w.fail("%s %s: it has no lease with epoch %d", h.p.name, call, c.Epoch)
 			}
 			sh.touched[c.Key] = true
 			synced = synced || want[i] != store.Stale && c.Failure != nil && c.Failure.Park

@@ -9,7 +9,7 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
-// lost is what a process's own record of a lease says when it is no more.
+// granted is a process's own record of a lease that it was given.
 type granted struct {
 	epoch int64
 	until time.Time
@@ -92,6 +92,7 @@ func (h *handle) Lease(ctx context.Context, holder string, terms store.LeaseTerm
 		return nil
 	})
 	if err != nil {
+		h.unsure = true
 		return nil, err
 	}
 	return answers, nil
@@ -218,7 +219,7 @@ func (h *handle) ofHolder(ctx context.Context, what, holder string, held []store
 	sh, w := h.sh, h.p.w
 	call := what + names(held, func(l *store.Held) store.Key { return l.Key })
 	h.mayWrite(call)
-	return h.write(ctx, call, func(bool) error {
+	err := h.write(ctx, call, func(bool) error {
 		want := make([]bool, len(held))
 		for i, l := range held {
 			d := sh.model.doc(l.Key)
@@ -240,4 +241,15 @@ func (h *handle) ofHolder(ctx context.Context, what, holder string, held []store
 		*had = got
 		return nil
 	})
+	h.unsure = h.unsure || err != nil
+	return err
+}
+
+// checkGivenBack fails if a process whose Run has ended well still has leases.
+func (w *world) checkGivenBack(p *process) {
+	for _, k := range w.keys() {
+		if l := &w.sh.model.doc(k).lease; l.by == p && !p.h.unsure {
+			w.fail("Run of %s has returned, and %s has %s until %v", p.name, l.holder, k, l.until)
+		}
+	}
 }

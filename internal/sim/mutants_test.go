@@ -134,6 +134,48 @@ var mutants = []mutant{
 	{"drained beside a document that is resumed", []edit{
 		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},
 	}},
+	{"lease released by a stale holder", []edit{
+		{"store/memory/lease.go", "d.epoch == h.Epoch; had[i] {\n", "d.epoch == h.Epoch; d != nil {\n"},
+	}},
+	{"epoch not compared in the commit", []edit{
+		{"store/memory/commit.go", "d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch", "d == nil || d.parked() || d.applied != c.Loaded"},
+	}},
+	{"expiry ignored when taking", []edit{
+		{"store/lease.go", "\tcase l.Left > 0:\n\t\tanswer.Why = Elsewhere\n", ""},
+	}},
+	{"the pool takes what was left behind", []edit{
+		{"materializer/lease.go", "\tanswers, err := l.ask(ctx, h, keys, false)\n", "\tanswers, err := l.ask(ctx, h, keys, true)\n"},
+	}},
+	{"the lane looks only at the oldest documents", []edit{
+		{"materializer/careful.go", "\t\t\tif l.e.leases != nil {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tbreak\n", "\t\t\tbreak\n"},
+	}},
+	{"folded under the lease of another holder", []edit{
+		{"materializer/load.go", "\t\tif e.leases.lost(h, left[i], doc) {\n\t\t\tcontinue\n\t\t}\n", ""},
+	}},
+	{"leases not given back at the end of a hand", []edit{
+		{"materializer/engine.go", "\te.leases.giveUp(ctx, h)\n\th.drop(e.budget)\n", "\th.drop(e.budget)\n"},
+	}},
+	{"a change number not moved", []edit{
+		{"store/memory/feed.go", "\ts.changes++\n\td.changed = s.changes\n", "\tif d.changed == 0 {\n\t\ts.changes++\n\t\td.changed = s.changes\n\t}\n"},
+	}},
+	{"a document that parks is not told", []edit{
+		{"store/memory/commit.go", "; parks || c.Applied > c.Loaded {", "; !parks && c.Applied > c.Loaded {"},
+	}},
+	{"a follower wakes for its own process only", []edit{
+		{"materializer/changes.go", "\t\t\tseen = next\n\t\t\tw.notify()\n", "\t\t\tseen = next\n"},
+	}},
+	{"a collection that goes on is not looked at", []edit{
+		{"materializer/pause.go", "\t\tm.table.Reread()\n\t\tm.suspects.look()\n", ""},
+	}},
+	{"runs go on while the collection is paused", []edit{
+		{"materializer/work.go", "c == nil || c.paused.Load() {", "c == nil {"},
+	}},
+	{"a discard leaves runs in hand", []edit{
+		{"store/memory/parking.go", "\td.epoch, d.lease = s.changes, lease{}\n", "\td.lease = lease{}\n"},
+	}},
+	{"the log of what was forgotten goes on", []edit{
+		{"store/memory/erase.go", "\ts.forgotten[s.hash(key)] = struct{}{}\n", ""},
+	}},
 }
 
 // TestMutants compiles each mutant into a copy of the module, and looks for it.

@@ -93,7 +93,7 @@ type counters struct {
 	ReadsAtLeast, Drains, Stuck, Handovers          int
 	Leases, LeasesLost, LeftBehind, Elsewhere       int
 	Lengthened, OverdueLeases, StaleEpochs          int
-	StaleReleases, LateCommits, ReleasesTaken       int
+	StaleReleases, LateRefused, ReleasesTaken       int
 	Freezes, Pauses, Discards, DiscardsParked       int
 	Forgets, Followed, FollowedAgain, FollowersLeft int
 	ParksTold, Resumes                              int
@@ -135,7 +135,7 @@ func (n *counters) each() []struct {
 		{"document elsewhere", n.Elsewhere}, {"lease ran out beside a live holder", n.OverdueLeases},
 		{"document that was left behind taken over", n.LeftBehind},
 		{"lease lost", n.LeasesLost}, {"stale epoch refused", n.StaleEpochs},
-		{"stale release without effect", n.StaleReleases}, {"commit of a dead holder accepted or refused", n.LateCommits},
+		{"stale release without effect", n.StaleReleases}, {"late commit of a dead holder refused", n.LateRefused},
 		{"collection paused", n.Pauses}, {"operation discarded", n.Discards},
 		{"document resumed by a discard", n.DiscardsParked}, {"document resumed", n.Resumes},
 		{"document forgotten", n.Forgets},

@@ -141,6 +141,8 @@ func (p *process) run(_ context.Context, pl place) {
 			p.returned = true
 			if given {
 				w.rare.Stuck += len(stuck.Documents)
+			} else {
+				w.checkGivenBack(p)
 			}
 		}
 		w.note(p.name, "Run has returned:", fmt.Sprint(err))

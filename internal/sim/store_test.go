@@ -189,6 +189,9 @@ type handle struct {
 	trouble time.Time
 	delayed int // calls that take their time
 	reads   int // of the runnable documents by the feed
+	// unsure tells that a call about a lease failed: it may have some that it does not
+	// know of.
+	unsure bool
 	// paused is what the process knows of its collection.
 	paused bool
 }

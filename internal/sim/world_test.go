@@ -324,6 +324,9 @@ func (w *world) disaster() bool {
 			if n := len(w.sh.working); n > 0 && w.c.oneIn(2) {
 				victim = w.sh.working[w.c.n(n)] // one of whom most can go wrong
 			}
+			if w.opt.shared && w.c.oneIn(3) {
+				victim = w.committing(victim)
+			}
 			w.kill(victim, !w.c.oneIn(3))
 			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
 			return true
@@ -353,6 +356,16 @@ func (w *world) disaster() bool {
 	return false
 }
 
+// committing returns a process whose commit is on its way, if there is one.
+func (w *world) committing(otherwise *process) *process {
+	for _, k := range w.settle() {
+		if k.sent != nil && strings.HasPrefix(k.point, "before commit") {
+			return k.p
+		}
+	}
+	return otherwise
+}
+
 // kill ends a process as the system would. What it had sent to the store may
 // still arrive.
 func (w *world) kill(p *process, arrives bool) {
@@ -374,7 +387,7 @@ func (w *world) kill(p *process, arrives bool) {
 		case k.sent != nil && arrives:
 			w.late = append(w.late, lateCall{
 				name: p.name + " " + k.name + " " + k.point,
-				at:   time.Now().Add(of(w.c, 0, 2*time.Millisecond, 55*time.Millisecond, 305*time.Millisecond, 800*time.Millisecond)),
+				at:   time.Now().Add(of(w.c, 0, 2*time.Millisecond, 55*time.Millisecond, 305*time.Millisecond, 800*time.Millisecond) + w.opt.lease*time.Duration(w.c.n(4))),
 				run:  k.sent,
 			})
 		case k.point == announcing:
