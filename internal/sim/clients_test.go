@@ -210,7 +210,7 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 func (cs *clients) read(ctx context.Context, pl place) {
 	w, p := cs.w, pl.p
 	w.park(pl, "begins", nil)
-	seen := make(map[string]int64)
+	seen := make(map[string]copied)
 	for range 6 {
 		if p.dead.Load() || !w.faults {
 			return
@@ -234,7 +234,7 @@ func expected(err error) bool {
 	return errors.Is(err, errInjected) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, materializer.ErrNotRunning)
 }
 
-func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
+func (cs *clients) get(ctx context.Context, pl place, seen map[string]copied) {
 	w := cs.w
 	want := ack{id: fmt.Sprintf("d%d", w.c.n(w.opt.docs))}
 	if len(cs.acked) > 0 && !w.c.oneIn(4) {
@@ -257,12 +257,14 @@ func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
 	switch {
 	case v.Applied < want.seq && err == nil:
 		w.fail("%s read %s at %d, but %d was asked for", pl.p.name, want.id, v.Applied, want.seq)
-	case v.Applied < seen[want.id]:
-		w.fail("%s read %s at %d, after it had read %d", pl.p.name, want.id, v.Applied, seen[want.id])
+	case v.Applied < seen[want.id].applied:
+		w.fail("%s read %s at %d, after it had read %d", pl.p.name, want.id, v.Applied, seen[want.id].applied)
+	case v.Epoch < seen[want.id].epoch:
+		w.fail("%s read %s with epoch %d, after it had read %d", pl.p.name, want.id, v.Epoch, seen[want.id].epoch)
 	case v.Head > d.head() || v.Applied > v.Head || v.State != d.views[v.Applied]:
 		w.fail("%s read %s as %+v, which it never was", pl.p.name, want.id, v)
 	}
-	seen[want.id] = v.Applied
+	seen[want.id] = copied{applied: v.Applied, epoch: v.Epoch}
 	if want.seq > 0 {
 		w.rare.ReadsAtLeast++
 	}

@@ -106,7 +106,11 @@ func (cs *clients) operate(ctx context.Context, pl place) {
 		case 3, 4:
 			err = docs.Pause(ctx)
 		case 5:
-			_, err = docs.ResumeAll(ctx)
+			if w.c.oneIn(2) {
+				_, err = docs.Resume(ctx, id)
+			} else {
+				_, err = docs.ResumeAll(ctx)
+			}
 		case 6, 7:
 			err = cs.discardParked(ctx, pl)
 		case 8:

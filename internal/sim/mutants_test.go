@@ -173,8 +173,8 @@ var mutants = []mutant{
 	{"a discard leaves runs in hand", []edit{
 		{"store/memory/parking.go", "\td.epoch, d.lease = s.changes, lease{}\n", "\td.lease = lease{}\n"},
 	}},
-	{"the log of what was forgotten goes on", []edit{
-		{"store/memory/erase.go", "\ts.forgotten[s.hash(key)] = struct{}{}\n", ""},
+	{"the pool does not look at the lane", []edit{
+		{"materializer/lease.go", "\t\t} else if l.e.lane.has(keys[i]) {\n", "\t\t} else if false {\n"},
 	}},
 }
 

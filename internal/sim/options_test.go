@@ -73,10 +73,13 @@ func drawOptions(c *choices) options {
 	o.poison = of(c, 0, 0, 40, 10)
 	o.freezes = of(c, 0, 0, 300, 80)
 	o.followers = of(c, 0, 0, 1, 2)
-	o.operators = c.oneIn(3)
+	if o.operators = c.oneIn(3); o.operators {
+		o.poison = of(c, 40, 10)
+	}
 	if o.shared = c.oneIn(4); o.shared {
 		o.procs = 2 + c.n(2)
 		o.lease = of(c, time.Second, time.Second, 3*time.Second, 10*time.Second)
+		o.bytes = of[int64](c, 600, 0, 4000)
 	}
 	return o
 }

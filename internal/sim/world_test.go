@@ -317,15 +317,18 @@ func (w *world) stall(able []*parking) []*parking {
 
 // disaster kills somebody, perhaps, or cuts the power.
 func (w *world) disaster() bool {
+	if p := w.committing(); p != nil && w.kills < 6 && w.c.oneIn(w.opt.kills/8) {
+		w.kills++
+		w.kill(p, true)
+		w.bornAfter(of(w.c, time.Millisecond, 300*time.Millisecond))
+		return true
+	}
 	if w.opt.kills > 0 && w.kills < 6 && w.c.oneIn(w.opt.kills) {
 		if alive := w.living(); len(alive) > 0 {
 			w.kills++
 			victim := alive[w.c.n(len(alive))]
 			if n := len(w.sh.working); n > 0 && w.c.oneIn(2) {
 				victim = w.sh.working[w.c.n(n)] // one of whom most can go wrong
-			}
-			if w.opt.shared && w.c.oneIn(3) {
-				victim = w.committing(victim)
 			}
 			w.kill(victim, !w.c.oneIn(3))
 			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
@@ -356,14 +359,18 @@ func (w *world) disaster() bool {
 	return false
 }
 
-// committing returns a process whose commit is on its way, if there is one.
-func (w *world) committing(otherwise *process) *process {
-	for _, k := range w.settle() {
+// committing returns a process whose commit under a lease is on its way, if there is
+// one.
+func (w *world) committing() *process {
+	if !w.opt.shared || w.opt.kills == 0 {
+		return nil
+	}
+	for _, k := range w.parked { // in order, and nobody else goes on
 		if k.sent != nil && strings.HasPrefix(k.point, "before commit") {
 			return k.p
 		}
 	}
-	return otherwise
+	return nil
 }
 
 // kill ends a process as the system would. What it had sent to the store may
