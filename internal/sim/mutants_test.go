@@ -135,7 +135,31 @@ var mutants = []mutant{
 		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},
 	}},
 	{"lease released by a stale holder", []edit{
-		{"store/memory/lease.go", "d.epoch == h.Epoch; had[i] {\n", "d.epoch == h.Epoch; d != nil {\n"},
+		{"store/memory/lease.go", "\treturn s.ofHolder(ctx, holder, held, func(l *lease) { *l = lease{} })\n", `	had, err := s.ofHolder(ctx, holder, held, func(*lease) {})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range held {
+		if _, d := s.namedLocked(h.Key); d != nil {
+			d.lease = lease{}
+		}
+	}
+	return had, err
+`},
+	}},
+	{"lease lengthened by a stale holder", []edit{
+		{"store/memory/lease.go", "\treturn s.ofHolder(ctx, holder, held, func(l *lease) { l.lengthen(terms, time.Now()) })\n", `	had, err := s.ofHolder(ctx, holder, held, func(*lease) {})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range held {
+		if _, d := s.namedLocked(h.Key); d != nil && d.lease.holder != "" {
+			d.lease.lengthen(terms, time.Now())
+		}
+	}
+	return had, err
+`},
+	}},
+	{"a kept lease lengthened without an end", []edit{
+		{"store/memory/lease.go", "most.Before(l.until) {\n", "most.Before(l.taken) {\n"},
 	}},
 	{"epoch not compared in the commit", []edit{
 		{"store/memory/commit.go", "d == nil || d.parked() || d.applied != c.Loaded || d.epoch != c.Epoch", "d == nil || d.parked() || d.applied != c.Loaded"},
