@@ -39,7 +39,11 @@ func newCounter(t *testing.T) *counter {
 		t.Fatal(err)
 	}
 	e := newEngine(m, func(error) {}, nil)
-	stop := st.Listen(store.Listener{Stored: e.hot.appended, Dirty: m.table.SignalAll})
+	own := make([]store.Key, 0, 1)
+	stop := st.Listen(store.Listener{Stored: e.stored, Dirty: func(keys []store.Key) {
+		own = m.own(own[:0], keys)
+		m.table.SignalAll(own)
+	}})
 	t.Cleanup(stop)
 	return &counter{e: e, sums: sums}
 }

@@ -44,7 +44,7 @@ func (e *engine) report(c *store.Commit) {
 		e.counts.parked.Add(1)
 		event, message = e.cfg.Logger.Error(), "parked: its fold failed for good"
 	}
-	event.Str("collection", c.Key.Collection).Str("document", c.Key.ID).Int64("seq", f.Seq).Int("attempt", f.Attempts).
+	event.Str("collection", e.shown(c.Key).Collection).Str("document", c.Key.ID).Int64("seq", f.Seq).Int("attempt", f.Attempts).
 		Str(zerolog.ErrorFieldName, f.Error).Msg(message)
 }
 
@@ -62,6 +62,6 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	prefix.result.err = worker.ErrGoexit
 	e.prepare(ctx, h, &prefix)
 	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {
-		e.cfg.Logger.Warn().Err(err).Stringer("document", it.doc.Key).Msg("cannot record a failure")
+		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(it.doc.Key)).Msg("cannot record a failure")
 	}
 }

@@ -132,7 +132,7 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		return rest, nil
 	}
 	var page []store.Key
-	for row, err := range l.e.st.Runnable(ctx, l.e.names()) {
+	for row, err := range l.e.st.Runnable(ctx, l.e.generations()) {
 		if err != nil {
 			return 0, err
 		}
@@ -149,7 +149,7 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 			continue
 		}
 		if l.e.collection(row.Key.Collection).paused.Load() {
-			continue // refreshPaused looks again when it goes on
+			continue // refresh looks again when it goes on
 		}
 		if l.e.leases != nil {
 			if l.e.inPool(row.Key) {
@@ -186,7 +186,7 @@ func (l *lane) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 		if results[i].Verdict != dispatcher.Done {
 			l.e.table.Signal(tickets[i].Key)
 		}
-		l.e.waits.notify(tickets[i].Key)
+		l.e.waits.notify(l.e.bare(tickets[i].Key))
 	}
 	l.e.suspects.look()
 }
@@ -335,7 +335,7 @@ func (e *engine) takeBack(ctx context.Context) {
 			keep = &e.leases.terms // its fold goes on: it is left behind
 		}
 		if err := e.restore(ctx, key, marked[key], keep, e.st.Commit); err != nil {
-			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was given up")
+			e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(key)).Msg("cannot take back the record of an attempt that was given up")
 		}
 	}
 }
@@ -352,7 +352,7 @@ func (e *engine) unmark(ctx context.Context, h *hand) {
 		return e.write(ctx, []item{{commit: commits[0]}})
 	})
 	if err != nil {
-		e.cfg.Logger.Warn().Err(err).Stringer("document", key).Msg("cannot take back the record of an attempt that was not made")
+		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(key)).Msg("cannot take back the record of an attempt that was not made")
 		e.lane.mu.Lock()
 		e.lane.unmarked[key] = h.before
 		e.lane.mu.Unlock()

@@ -143,7 +143,8 @@ func (m *Materializer) listen(ctx context.Context, w *wait, matches func(Key) bo
 				w.notify()
 			}
 		},
-		Closed: w.notify,
+		Switched: func(string) { w.notify() },
+		Closed:   w.notify,
 	})
 	f, ok := m.st.(store.Follower)
 	if !ok {

@@ -15,8 +15,10 @@ import (
 type Spec[S, O any] struct {
 	// Name names the collection in the store: [a-z][a-z0-9_-]{0,62}.
 	Name string
-	// Version is the version of the fold, 1 or more. A store that has the
-	// collection at another version refuses it.
+	// Version is the version of the fold, 1 or more. One that is higher than what is
+	// served starts a generation: its views are made beside those that are served, and
+	// are served when they have caught up. A lower one is refused, unless the
+	// store has its generation still.
 	Version int
 	// Operations encodes and decodes operations. nil means JSON, which works
 	// unless O is an interface; for those there is [Kinds].
@@ -33,6 +35,10 @@ type Spec[S, O any] struct {
 	// An error or a panic fails the run at this operation; see [Permanent],
 	// [RetryAfter] and [Retry]. [Deleted] is none: it deletes the document.
 	Fold func(state S, op Operation[O]) (S, error)
+	// Old decodes a view that the fold of another version made: an earlier one, as long as
+	// that is served, or a later one, in a process that still has this. nil means that
+	// Views is tried. Reads use it, and no fold does. It must not keep view.
+	Old func(version int, view []byte) (S, error)
 	// Retry says what happens when Fold fails.
 	Retry Retry
 	// TimeLimit is how long one run of one document may take. It is looked at
@@ -76,38 +82,54 @@ type Collection[S, O any] struct {
 
 // collection is what the engine knows of one: the fold without its types.
 type collection struct {
-	name        string
+	name    string
+	version int
+	// own is the generation that the fold makes, and nothing else: the name with the
+	// version. Runs call their documents by it, readers by the name.
+	own         string
 	retry       Retry
 	timeLimit   time.Duration
 	minInterval time.Duration
 	fold        func(ctx context.Context, r *foldRun) folded
-	// paused is as the store says. It is changed under Materializer.pausing.
-	paused atomic.Bool
+	// paused and served, which is whether own is what the name means, are as the store
+	// says. They are changed under Materializer.refreshing.
+	paused, served atomic.Bool
+	// told is set when it was said that own is not served.
+	told bool
 }
 
 // registerPatience is how long Register waits for another process that writes.
 const registerPatience = 10 * time.Second
 
 // Register adds a collection to a materializer, before its Run, and to its
-// store, if it is not there. Errors: [ErrInvalid] for what the spec lacks,
-// [ErrVersion], [ErrStarted], [ErrBusy] if another process keeps the store from
-// being written for 10 s, and those of the store.
+// store, if it is not there. Several versions of one collection may be registered, the
+// lowest first: each fold makes its own generation, so that what is served stays fresh
+// while another one is built. Errors: [ErrInvalid] for what the spec lacks,
+// [ErrVersion] for a version that is lower than what is served or built, and of which
+// there is no generation, [ErrStarted], [ErrBusy] if another process keeps the store
+// from being written for 10 s, and those of the store.
 func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], error) {
 	spec, err := spec.complete()
 	if err != nil {
 		return nil, err
 	}
 	c := &Collection[S, O]{m: m, spec: spec}
-	if err := m.addable(spec.Name); err != nil {
+	if err := m.addable(spec.Name, spec.Version); err != nil {
 		return nil, err // before the store keeps the name
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), registerPatience)
 	defer cancel()
-	if err := m.register(ctx, spec.Name, spec.Version); err != nil {
+	if err := m.st.Register(ctx, spec.Name, spec.Version); err != nil {
+		return nil, err
+	}
+	stored, err := m.st.Collections(ctx)
+	if err != nil {
 		return nil, err
 	}
 	err = m.add(&collection{
 		name:        spec.Name,
+		version:     spec.Version,
+		own:         c.ownKey("").Collection,
 		retry:       spec.Retry,
 		timeLimit:   spec.TimeLimit,
 		minInterval: spec.MinInterval,
@@ -116,6 +138,9 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 	if err != nil {
 		return nil, err
 	}
+	m.refreshing.Lock()
+	defer m.refreshing.Unlock()
+	m.learn(stored)
 	return c, nil
 }
 
@@ -163,37 +188,15 @@ func (spec Spec[S, O]) complete() (Spec[S, O], error) {
 	return spec, nil
 }
 
-// register registers the collection with the store. As long as nobody builds a new
-// generation, another version than the one that is served is refused. The second look
-// is for another process that came in between.
-func (m *Materializer) register(ctx context.Context, name string, version int) error {
-	if err := m.refuseOther(ctx, name, version); err != nil {
-		return err
-	}
-	if err := m.st.Register(ctx, name, version); err != nil {
-		return err
-	}
-	return m.refuseOther(ctx, name, version)
-}
-
-// refuseOther returns a [*VersionError] if another version of the collection is
-// served.
-func (m *Materializer) refuseOther(ctx context.Context, name string, version int) error {
-	stored, err := m.st.Collections(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range stored {
-		if c.Name == name && c.Version != 0 && c.Version != version {
-			return &VersionError{Collection: name, Stored: c.Version, Registered: version}
-		}
-	}
-	return nil
-}
-
-// Name returns the collection's name.
+// Name returns the collection's name, without a version.
 func (c *Collection[S, O]) Name() string { return c.spec.Name }
 
+// key returns a document as readers call it: in the generation that is served.
 func (c *Collection[S, O]) key(id string) Key {
 	return Key{Collection: c.spec.Name, ID: id}
+}
+
+// ownKey returns a document in the generation that the fold of c makes.
+func (c *Collection[S, O]) ownKey(id string) Key {
+	return Key{Collection: store.CollectionName{Name: c.spec.Name, Version: c.spec.Version}.String(), ID: id}
 }

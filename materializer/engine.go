@@ -68,13 +68,18 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 	var requeued func(store.Key, int)
 	if debug := e.cfg.Logger.Debug(); debug.Enabled() {
 		requeued = func(k store.Key, signals int) {
-			e.cfg.Logger.Debug().Str("collection", k.Collection).Str("document", k.ID).Int("signals", signals).Msg("requeued")
+			e.cfg.Logger.Debug().Str("collection", e.shown(k).Collection).Str("document", k.ID).Int("signals", signals).Msg("requeued")
 		}
 	}
 	e.table.Done(tickets, results, requeued)
 	for i := range tickets {
-		e.waits.notify(tickets[i].Key)
+		e.waits.notify(e.bare(tickets[i].Key))
 	}
+}
+
+// stored is told of what an append has stored.
+func (e *engine) stored(appends []store.Append, appended store.Appended, at time.Time) {
+	e.hot.appended(e.registry.Load(), appends, appended, at)
 }
 
 // begin registers what a worker has taken, until end.

@@ -39,7 +39,8 @@ const (
 	StateParked State = "parked"
 	// StatePaused means that its collection is paused, and that it is dirty.
 	StatePaused State = "paused"
-	// StateUnregistered means that nobody has registered its collection here.
+	// StateUnregistered means that the fold which makes what is served of its collection
+	// is not registered here.
 	StateUnregistered State = "unregistered"
 	// StateDeleted means that its fold said so, and that nothing came after.
 	StateDeleted State = "deleted"
@@ -56,6 +57,8 @@ type Explanation struct {
 	// Running tells whether this process's Run works; if not, State says what the
 	// store says.
 	Running bool
+	// Version is that of the fold whose views are served.
+	Version int
 	// Head is the seq of the last operation, Applied the one that the view contains.
 	Head, Applied int64
 	// Since and Position are when and where the first operation was appended that
@@ -128,16 +131,22 @@ func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error
 	if err := store.CheckKey(key); err != nil {
 		return Explanation{}, err
 	}
-	x := Explanation{Key: key, Running: m.running.Load(), LastRun: m.last.of(key)}
+	own := key
+	c := m.registry.Load().served(key.Collection)
+	if c != nil {
+		own.Collection = c.own
+	}
+	x := Explanation{Key: key, Running: m.running.Load(), LastRun: m.last.of(own)}
 	// Where it is, first: a document that is given back in between is then shown
 	// busy and up to date, and not idle and dirty.
-	at, due := m.table.State(key), m.table.Due(key)
+	at, due := m.table.State(own), m.table.Due(own)
 	docs, err := m.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil {
 		return Explanation{}, err
 	}
 	doc := docs[0]
-	sick := m.ill.of(key)
+	sick := m.ill.of(own)
+	x.Version = doc.Version
 	x.StoreError, x.StoreErrors = sick.err, sick.times
 	x.Head, x.Applied = doc.Head, doc.Applied
 	x.Since, x.Position = doc.Since.Time, doc.Since.Position
@@ -152,12 +161,13 @@ func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error
 	if x.Next.Before(due) {
 		x.Next = due
 	}
-	x.State, err = m.stateOf(ctx, &doc, at)
+	x.State, err = m.stateOf(ctx, &doc, c, at)
 	return x, err
 }
 
-func (m *Materializer) stateOf(ctx context.Context, doc *store.Document, at dispatcher.State) (State, error) {
-	c := m.collection(doc.Key.Collection)
+// stateOf returns the state of a document; c is the collection whose fold makes what is
+// served, or nil.
+func (m *Materializer) stateOf(ctx context.Context, doc *store.Document, c *collection, at dispatcher.State) (State, error) {
 	busy := at == dispatcher.Running || at == dispatcher.Requeue
 	switch {
 	case doc.Head == 0:

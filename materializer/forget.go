@@ -34,7 +34,7 @@ func (m *Materializer) Drop(ctx context.Context, collection string) error {
 	if err := store.CheckCollection(collection); err != nil {
 		return err
 	}
-	if m.collection(collection) != nil {
+	if m.registered(collection) {
 		return &InvalidError{Field: "collection to drop", Got: collection + ", which is registered here", Want: "one that is not"}
 	}
 	return m.st.Drop(ctx, collection)

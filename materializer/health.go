@@ -92,7 +92,7 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 		if err != nil {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
-		registered := m.collection(c.Name) != nil
+		registered := m.registered(c.Name)
 		h.Collections = append(h.Collections, CollectionHealth{
 			Name: c.Name, Registered: registered, Paused: c.Paused,
 			Dirty: n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
@@ -125,7 +125,7 @@ func (m *Materializer) countSuspects(ctx context.Context, h *Health) error {
 	if m.suspects.end.Load() == 0 && !shared {
 		return nil
 	}
-	for row, err := range m.st.Runnable(ctx, m.names()) {
+	for row, err := range m.st.Runnable(ctx, m.generations()) {
 		if err != nil {
 			return fmt.Errorf("refold: reading the suspects: %w", err)
 		}

@@ -224,6 +224,9 @@ func (r *rig) appendRaw(id string, entries ...store.Entry) materializer.Token {
 
 func key(id string) store.Key { return store.Key{Collection: "texts", ID: id} }
 
+// ownKey is a document as runs call it.
+func ownKey(id string) store.Key { return store.Key{Collection: "texts@1", ID: id} }
+
 // load returns what the store has of a document.
 func (r *rig) load(id string) store.Document {
 	r.t.Helper()

@@ -62,32 +62,39 @@ func newHot(bytes int64) *hot {
 	return &hot{limit: bytes / hotShare / 2, young: make(map[store.Key]*warm)}
 }
 
-// appended takes up what an append stored, for the documents that are kept.
-func (h *hot) appended(appends []store.Append, appended store.Appended, at time.Time) {
+// appended takes up what an append stored, for the generations that are made here and
+// the documents that are kept.
+func (h *hot) appended(r *registry, appends []store.Append, appended store.Appended, at time.Time) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range appends {
-		a := &appends[i]
-		w := h.findLocked(a.Key)
-		for j := 0; w != nil && j < len(a.Entries); j++ {
-			placed, e := &appended.Documents[i].Operations[j], &a.Entries[j]
-			size := int64(len(e.Body)+len(e.Meta)) + hotOverhead
-			switch {
-			case placed.Duplicate:
-			case w.bytes+size > hotDocument:
-				h.dropLocked(a.Key, w)
-				w = nil
-			default:
-				w.add(operationOf(a, e, placed, at), at)
-				w.bytes += size
-				h.bytes += size
-			}
+		for _, c := range r.named[appends[i].Key.Collection] {
+			h.appendedLocked(Key{Collection: c.own, ID: appends[i].Key.ID}, &appends[i], &appended.Documents[i], at)
 		}
 	}
 	h.turnLocked(false)
+}
+
+// appendedLocked takes up what an append added to a document, if that is kept.
+func (h *hot) appendedLocked(k store.Key, a *store.Append, appended *store.AppendedDocument, at time.Time) {
+	w := h.findLocked(k)
+	for j := 0; w != nil && j < len(a.Entries); j++ {
+		placed, e := &appended.Operations[j], &a.Entries[j]
+		size := int64(len(e.Body)+len(e.Meta)) + hotOverhead
+		switch {
+		case placed.Duplicate:
+		case w.bytes+size > hotDocument:
+			h.dropLocked(k, w)
+			w = nil
+		default:
+			w.add(operationOf(a, e, placed, at), at)
+			w.bytes += size
+			h.bytes += size
+		}
+	}
 }
 
 // operationOf returns an operation as the store would: with memory of its own.

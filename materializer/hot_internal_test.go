@@ -27,7 +27,7 @@ func TestHotHasWhatTheStoreHas(t *testing.T) {
 				t.Fatal(err)
 			}
 			h, r, ctx := newHot(1<<20), rand.New(rand.NewPCG(1, 1)), context.Background()
-			defer st.Listen(store.Listener{Stored: h.appended})()
+			defer st.Listen(store.Listener{Stored: func(a []store.Append, at store.Appended, t time.Time) { h.appended(asNamed, a, at, t) }})()
 			taken := 0
 			for i := range 300 {
 				k := store.Key{Collection: "notes", ID: fmt.Sprint(r.IntN(3))}
@@ -94,10 +94,13 @@ func randomEntry(r *rand.Rand, i, j int) store.Entry {
 }
 
 // Operations that were told in another order, or not at all, are no run's.
+// asNamed has a collection of which the runs are called as what is appended.
+var asNamed = &registry{named: map[string][]*collection{"notes": {{own: "notes"}}}}
+
 func TestHotKnowsOfGaps(t *testing.T) {
 	k := store.Key{Collection: "notes", ID: "a"}
 	tell := func(h *hot, seq int64) {
-		h.appended([]store.Append{{Key: k, Entries: []store.Entry{{Body: []byte("x")}}}},
+		h.appended(asNamed, []store.Append{{Key: k, Entries: []store.Entry{{Body: []byte("x")}}}},
 			store.Appended{Documents: []store.AppendedDocument{{Operations: []store.Placed{{Seq: seq, Position: store.Position(seq)}}}}}, time.Unix(seq, 0))
 	}
 	for _, row := range []struct {
@@ -144,7 +147,7 @@ func TestHotIsBounded(t *testing.T) {
 		case 1:
 			h.take(k)
 		default:
-			h.appended([]store.Append{{Key: k, Entries: []store.Entry{{Body: make([]byte, r.IntN(2000))}}}},
+			h.appended(asNamed, []store.Append{{Key: k, Entries: []store.Entry{{Body: make([]byte, r.IntN(2000))}}}},
 				store.Appended{Documents: []store.AppendedDocument{{Operations: []store.Placed{{Seq: int64(i)}}}}}, time.Now())
 		}
 		if i%100 > 0 {

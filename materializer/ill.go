@@ -97,7 +97,7 @@ func (e *engine) staleAgain(h *hand, it *item) {
 		return
 	}
 	times := e.ill.add(key, errStale)
-	e.cfg.Logger.Warn().Err(errStale).Stringer("document", key).Int("times", times).Msg("a run was thrown away")
+	e.cfg.Logger.Warn().Err(errStale).Stringer("document", e.shown(key)).Int("times", times).Msg("a run was thrown away")
 	h.settle(it.index, delayed(worker.Backoff{First: time.Second}.Delay(times)))
 }
 
@@ -108,7 +108,7 @@ func (e *engine) troubleOfOne(ctx context.Context, err error, h *hand, left []in
 		key := h.tickets[i].Key
 		times := e.ill.add(key, err)
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn().Err(err).Stringer("document", key).Int("times", times).Msg("the store fails for a document")
+			e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(key)).Int("times", times).Msg("the store fails for a document")
 		}
 		e.slow.add(key)
 		h.settle(i, delayed(worker.Backoff{First: time.Second}.Delay(times)))

@@ -11,7 +11,8 @@ import (
 )
 
 // Latest returns the document with all operations that it has now: the stored
-// view and what comes after, folded by the caller. Nothing is stored. It is for
+// view and what comes after, folded by the caller. It is that of the collection's own
+// fold, also while another version is served. Nothing is stored. It is for
 // deciding on a command, together with [Change.ExpectHead] of the view's Head.
 // Errors: [ErrNotFound]; [ErrForgotten]; [ErrDeleted], with all of the view but a
 // state; a [*FoldError] if the fold fails, with the state before the operation
@@ -21,11 +22,10 @@ func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], erro
 	if err := store.CheckKey(key); err != nil {
 		return View[S]{}, err
 	}
-	docs, err := c.m.st.Load(ctx, []store.Key{key}, store.WithViews)
+	doc, err := c.ownDocument(ctx, id)
 	if err != nil {
 		return View[S]{}, err
 	}
-	doc := docs[0]
 	if doc.Head == 0 {
 		return View[S]{}, c.m.gone(ctx, key)
 	}
@@ -44,6 +44,22 @@ func (c *Collection[S, O]) Latest(ctx context.Context, id string) (View[S], erro
 	}
 	view.Head = view.Applied
 	return view, view.deleted(key)
+}
+
+// ownDocument loads a document of the generation that the fold of c makes. Where that
+// does not have it yet, or not any more, nothing is applied.
+func (c *Collection[S, O]) ownDocument(ctx context.Context, id string) (store.Document, error) {
+	docs, err := c.m.st.Load(ctx, []store.Key{c.ownKey(id)}, store.WithViews)
+	if err == nil && docs[0].Head == 0 {
+		if docs, err = c.m.st.Load(ctx, []store.Key{c.key(id)}, store.WithoutViews); err == nil && docs[0].Head > 0 {
+			docs[0] = store.Document{Head: docs[0].Head}
+		}
+	}
+	if err != nil {
+		return store.Document{}, err
+	}
+	docs[0].Key, docs[0].Version = c.key(id), c.spec.Version
+	return docs[0], nil
 }
 
 // step folds one more operation into a view. If it fails the state is lost.

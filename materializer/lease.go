@@ -105,8 +105,8 @@ func (l *leases) ask(ctx context.Context, h *hand, keys []store.Key, over bool) 
 		}
 		if a.Epoch > 0 && a.Lease.LeftBehind() && a.Lease.Holder != l.holderOf(h) {
 			l.e.counts.leftBehind.Add(1)
-			l.e.cfg.Logger.Warn().Stringer("document", keys[i]). // #nosec G602 -- Lease returns one for each
-										Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
+			l.e.cfg.Logger.Warn().Stringer("document", l.e.shown(keys[i])). // #nosec G602 -- Lease returns one for each
+											Str("holder", a.Lease.Holder).Msg("taken over: its holder left it behind")
 		}
 	}
 	return answers, nil

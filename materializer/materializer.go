@@ -3,7 +3,6 @@ package materializer
 import (
 	"context"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -31,7 +30,11 @@ type Materializer struct {
 	suspects suspects
 	sharing  sharing
 	watch    watch
-	pausing  sync.Mutex // held while the store and collection.paused are made equal
+	switched chan struct{} // receives when another generation of something is served
+	// refreshing is held while what is known of collections is made equal to the store.
+	refreshing sync.Mutex
+	// registry is replaced under mu.
+	registry atomic.Pointer[registry]
 
 	// running is set while Run works, so that who waits for a view knows whether
 	// this process makes it.
@@ -41,9 +44,8 @@ type Materializer struct {
 	endCause error
 
 	// mu guards the following fields.
-	mu          sync.Mutex
-	started     bool
-	collections map[string]*collection
+	mu      sync.Mutex
+	started bool
 }
 
 // New makes a materializer over a store. The store stays the caller's, who
@@ -86,13 +88,14 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 		cfg.Announcements = defaultAnnouncements
 	}
 	m := &Materializer{
-		st:          st,
-		cfg:         cfg,
-		table:       dispatcher.NewTable(cfg.Queue, cfg.Workers),
-		ended:       make(chan struct{}),
-		collections: make(map[string]*collection),
-		suspects:    suspects{poke: make(chan struct{}, 1)},
+		st:       st,
+		cfg:      cfg,
+		table:    dispatcher.NewTable(cfg.Queue, cfg.Workers),
+		ended:    make(chan struct{}),
+		switched: make(chan struct{}, 1),
+		suspects: suspects{poke: make(chan struct{}, 1)},
 	}
+	m.registry.Store(&registry{own: make(map[string]*collection), named: make(map[string][]*collection)})
 	m.table.SampleWaits(func(d time.Duration) { m.counts.wait.observe(int64(d)) })
 	return m, nil
 }
@@ -105,56 +108,35 @@ func (m *Materializer) Unregistered(ctx context.Context) ([]store.Collection, er
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var unknown []store.Collection
-	for _, c := range all {
-		if _, ok := m.collections[c.Name]; !ok {
-			unknown = append(unknown, c)
-		}
-	}
-	return unknown, nil
+	return slices.DeleteFunc(all, func(c store.Collection) bool { return m.registered(c.Name) }), nil
 }
 
 // add registers a collection.
 func (m *Materializer) add(c *collection) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.addableLocked(c.name); err != nil {
+	if err := m.addableLocked(c.name, c.version); err != nil {
 		return err
 	}
-	m.collections[c.name] = c
+	m.registry.Store(m.registry.Load().with(c))
 	return nil
 }
 
-// addable returns why a collection of this name cannot be added, if so.
-func (m *Materializer) addable(name string) error {
+// addable returns why a version of a collection cannot be added, if so.
+func (m *Materializer) addable(name string, version int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.addableLocked(name)
+	return m.addableLocked(name, version)
 }
 
-func (m *Materializer) addableLocked(name string) error {
+func (m *Materializer) addableLocked(name string, version int) error {
 	if m.started {
 		return fmt.Errorf("%w: register %s before Run", ErrStarted, name)
 	}
-	if _, twice := m.collections[name]; twice {
-		return &InvalidError{Field: "collection", Got: name + " twice", Want: "each name once"}
+	for _, c := range m.registry.Load().named[name] {
+		if c.version == version {
+			return &InvalidError{Field: "collection", Got: fmt.Sprintf("%s at version %d twice", name, version), Want: "each version once"}
+		}
 	}
 	return nil
-}
-
-// collection returns a registered collection; it is called for keys that came
-// through the table, which has no others.
-func (m *Materializer) collection(name string) *collection {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.collections[name]
-}
-
-// names returns the registered collections, in order.
-func (m *Materializer) names() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.collections))
 }

@@ -95,7 +95,7 @@ func (e *engine) seized(ctx context.Context, h *hand) {
 	tickets, results, bytes := h.takeOut()
 	if key, ok := h.key(); ok {
 		e.slow.add(key)
-		e.cfg.Logger.Warn().Stringer("document", key).Dur("after", patience).Int("others", len(tickets)).
+		e.cfg.Logger.Warn().Stringer("document", e.shown(key)).Dur("after", patience).Int("others", len(tickets)).
 			Msg("a fold takes long, its worker is replaced until it returns")
 	}
 	e.Done(tickets, results)

@@ -3,6 +3,7 @@ package materializer
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -10,7 +11,9 @@ import (
 
 // ParkedDocument is a document whose fold failed for good.
 type ParkedDocument struct {
-	ID            string
+	ID string
+	// Version is that of the fold that failed.
+	Version       int
 	Applied, Head int64
 	// Seq is the operation at which the fold failed, Attempts how many runs
 	// failed there, First and Last when the first and the last one did.
@@ -22,15 +25,21 @@ type ParkedDocument struct {
 }
 
 // Parked returns the parked documents of the collection in the order of the
-// bytes of their ids.
+// bytes of their ids: those of the generation that is served, and then, if that is
+// another one, those of the generation that the collection's own fold makes.
 func (c *Collection[S, O]) Parked(ctx context.Context) iter.Seq2[ParkedDocument, error] {
 	return func(yield func(ParkedDocument, error) bool) {
-		for doc, err := range c.m.st.Parked(ctx, c.spec.Name) {
+		names, err := c.servedAndOwn(ctx)
+		if err != nil {
+			yield(ParkedDocument{}, err)
+			return
+		}
+		for doc, err := range inTurn(names, func(name string) iter.Seq2[store.Document, error] { return c.m.st.Parked(ctx, name) }) {
 			var p ParkedDocument
 			if err == nil {
 				f := doc.Failure
 				p = ParkedDocument{
-					ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head,
+					ID: doc.Key.ID, Version: doc.Version, Applied: doc.Applied, Head: doc.Head,
 					Seq: f.Seq, Attempts: f.Attempts, First: f.First, Last: f.Last,
 					Error: f.Error, Stack: f.Stack,
 				}
@@ -42,13 +51,49 @@ func (c *Collection[S, O]) Parked(ctx context.Context) iter.Seq2[ParkedDocument,
 	}
 }
 
+// servedAndOwn returns the names of the generation that is served and, if that is
+// another one, of that which the fold of c makes.
+func (c *Collection[S, O]) servedAndOwn(ctx context.Context) ([]string, error) {
+	stored, err := c.m.st.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{c.spec.Name}
+	for _, s := range stored {
+		if s.Name == c.spec.Name && s.Version != c.spec.Version {
+			names = append(names, c.ownKey("").Collection)
+		}
+	}
+	return names, nil
+}
+
+// inTurn returns the elements of several streams.
+func inTurn[T any](names []string, stream func(name string) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, name := range names {
+			for element, err := range stream(name) {
+				if !yield(element, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Resume lets parked documents be folded again, with no attempts counted, as
-// one does after the fold was mended. It returns how many were parked; others
+// one does after the fold was mended: in the generation that is served and in that
+// which the collection's own fold makes. It returns how many were parked; others
 // are left alone.
 func (c *Collection[S, O]) Resume(ctx context.Context, ids ...string) (int, error) {
-	keys := make([]store.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = c.key(id)
+	names, err := c.servedAndOwn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	keys := make([]store.Key, 0, len(names)*len(ids))
+	for _, name := range names {
+		for _, id := range ids {
+			keys = append(keys, store.Key{Collection: name, ID: id})
+		}
 	}
 	return c.m.st.Resume(ctx, keys)
 }
@@ -62,7 +107,7 @@ func (c *Collection[S, O]) ResumeAll(ctx context.Context) (int, error) {
 	resumed := 0
 	ids := make([]string, 0, resumeAtOnce)
 	flush := func() error {
-		n, err := c.Resume(ctx, ids...)
+		n, err := c.Resume(ctx, slices.Compact(slices.Sorted(slices.Values(ids)))...)
 		resumed, ids = resumed+n, ids[:0]
 		return err
 	}

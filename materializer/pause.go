@@ -35,30 +35,49 @@ func (m *Materializer) pause(ctx context.Context, collection string, paused bool
 	}
 	err := m.st.Pause(ctx, collection, paused)
 	// After an error it may be so all the same.
-	if err2 := m.refreshPaused(context.WithoutCancel(ctx)); err == nil {
+	if err2 := m.refresh(context.WithoutCancel(ctx)); err == nil {
 		err = err2
 	}
 	return err
 }
 
-// refreshPaused learns from the store which collections are paused. What goes on
-// again is read from the store.
-func (m *Materializer) refreshPaused(ctx context.Context) error {
-	m.pausing.Lock()
-	defer m.pausing.Unlock()
+// refresh learns from the store which collections are paused, and which generations are
+// served. What goes on again is read from the store.
+func (m *Materializer) refresh(ctx context.Context) error {
+	m.refreshing.Lock()
+	defer m.refreshing.Unlock()
 	stored, err := m.st.Collections(ctx)
 	if err != nil {
 		return err
 	}
-	resumed := false
-	for _, s := range stored {
-		if c := m.collection(s.Name); c != nil {
-			resumed = c.paused.Swap(s.Paused) && !s.Paused || resumed
-		}
-	}
-	if resumed {
+	if m.learn(stored) {
 		m.table.Reread()
 		m.suspects.look()
 	}
 	return nil
+}
+
+// learn takes up what the store says of collections, and reports whether one goes on.
+func (m *Materializer) learn(stored []store.Collection) (resumed bool) {
+	for _, s := range stored {
+		for _, c := range m.registry.Load().named[s.Name] {
+			resumed = c.paused.Swap(s.Paused) && !s.Paused || resumed
+			c.served.Store(c.version == s.Version)
+			m.tell(c, s.Version)
+		}
+	}
+	return resumed
+}
+
+// tell says once that the fold of a collection makes what is not served.
+func (m *Materializer) tell(c *collection, served int) {
+	if served == c.version {
+		c.told = false
+		return
+	}
+	if !c.told {
+		c.told = true
+		m.cfg.Logger.Warn().Str("collection", c.name).Int("version", c.version).Int("served", served).
+			Msg("another version is served than this fold makes")
+	}
 }

@@ -15,6 +15,8 @@ import (
 // View is a document as it is read.
 type View[S any] struct {
 	ID string
+	// Version is that of the fold that made it: of the generation that is served.
+	Version int
 	// State is the state after the operations 1 to Applied; the zero state if
 	// Applied is 0 or the document is deleted. It shares no memory with anything.
 	State S
@@ -150,17 +152,18 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		// It is looked at when that is over, also if the table has no room for it.
 		// A signal would then be one that is answered at once, and so on in a circle.
 	default:
-		m.nudge(doc.Key)
+		m.nudge(ownKey(&doc))
 	}
 	return false, nil
 }
 
-// nudge signals a document that is dirty, unless it is in hand already.
+// nudge signals a document that is dirty, unless it is in hand already, or its fold
+// is not registered here.
 func (m *Materializer) nudge(key Key) {
 	if !m.running.Load() {
 		return
 	}
-	if c := m.collection(key.Collection); c != nil && c.paused.Load() {
+	if c := m.collection(key.Collection); c == nil || c.paused.Load() {
 		return
 	}
 	if s := m.table.State(key); s == dispatcher.Idle || s == dispatcher.Cooling {
@@ -170,15 +173,23 @@ func (m *Materializer) nudge(key Key) {
 
 // view decodes a loaded document.
 func (c *Collection[S, O]) view(doc store.Document) (View[S], error) {
-	v := View[S]{ID: doc.Key.ID, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted, Epoch: doc.Epoch}
+	v := View[S]{ID: doc.Key.ID, Version: doc.Version, Applied: doc.Applied, Head: doc.Head, Parked: doc.Parked(), Deleted: doc.Deleted, Epoch: doc.Epoch}
 	if doc.Applied == 0 || doc.Deleted {
 		return v, nil
 	}
+	other := doc.Version != c.spec.Version
 	err := worker.Guard(func() (err error) {
-		v.State, err = c.spec.Views.Decode(doc.View)
+		if other && c.spec.Old != nil {
+			v.State, err = c.spec.Old(doc.Version, doc.View)
+		} else {
+			v.State, err = c.spec.Views.Decode(doc.View)
+		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && other:
+		return View[S]{}, fmt.Errorf("refold: decoding the view of %s, which version %d made, by version %d: %w", doc.Key, doc.Version, c.spec.Version, err)
+	case err != nil:
 		return View[S]{}, fmt.Errorf("refold: decoding the view of %s: %w", doc.Key, err)
 	}
 	return v, nil

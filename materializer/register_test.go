@@ -102,23 +102,30 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-func TestRegisterRefusesAnotherVersionByName(t *testing.T) {
+// A lower version is refused if there is no generation of it, and a higher one starts
+// one.
+func TestRegisterRefusesALowerVersionByName(t *testing.T) {
 	st := memory.New(nil)
-	newRig(t, st, materializer.Config{}, spec())
-	m, err := materializer.New(st, materializer.Config{})
-	if err != nil {
-		t.Fatal(err)
+	register := func(version int) error {
+		m, err := materializer.New(st, materializer.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = materializer.Register(m, versioned(version, fold))
+		return err
 	}
-	s := spec()
-	s.Version = 2
-	_, err = materializer.Register(m, s)
-	wantErr(t, err, materializer.ErrVersion)
-	v, ok := errors.AsType[*materializer.VersionError](err)
-	if !ok || v.Collection != "texts" || v.Stored != 1 || v.Registered != 2 || !strings.Contains(err.Error(), "texts") {
-		t.Errorf("got %v, want a VersionError with texts, 1 and 2", err)
+	for _, version := range []int{3, 5, 3} {
+		if err := register(version); err != nil {
+			t.Errorf("version %d: %v", version, err)
+		}
 	}
-	if _, err := materializer.Register(m, spec()); err != nil {
-		t.Errorf("the stored version: %v, want nil", err)
+	for _, version := range []int{2, 4} {
+		err := register(version)
+		wantErr(t, err, materializer.ErrVersion)
+		v, ok := errors.AsType[*materializer.VersionError](err)
+		if !ok || v.Collection != "texts" || v.Stored != 5 || v.Registered != version || !strings.Contains(err.Error(), "texts") {
+			t.Errorf("got %v, want a VersionError with texts, 5 and %d", err, version)
+		}
 	}
 }
 
@@ -126,7 +133,7 @@ func TestRegisterTwiceAndAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, memory.New(nil), materializer.Config{}, spec())
 		_, err := materializer.Register(r.m, spec())
-		if err == nil || err.Error() != "refold: collection: texts twice, want each name once" {
+		if err == nil || err.Error() != "refold: collection: texts at version 1 twice, want each version once" {
 			t.Errorf("twice: got %v", err)
 		}
 		wantErr(t, err, materializer.ErrInvalid)

@@ -80,7 +80,7 @@ func (m *Materializer) suspectsLeft(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	for row, err := range m.st.Runnable(ctx, m.names()) {
+	for row, err := range m.st.Runnable(ctx, m.generations()) {
 		if err != nil || m.suspects.suspect(row.Since) {
 			return true
 		}
@@ -95,8 +95,9 @@ func (m *Materializer) run(ctx context.Context) error {
 	defer fail(nil)
 	e := newEngine(m, fail, ctx.Done())
 	defer m.st.Listen(store.Listener{
-		Stored: e.hot.appended,
-		Dirty:  func(keys []store.Key) { m.appended.Publish(keys...) },
+		Stored:   e.stored,
+		Dirty:    m.announce,
+		Switched: m.heardOfSwitch,
 	})()
 	feed := dispatcher.Dispatcher{
 		Table:    m.table,
@@ -110,6 +111,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
 	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
+	g.Go(func() error { return m.keep(yield.Start(ctx, "keep", 0)) })
 	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0), e.hot.turn) })
 	g.Go(func() error {
 		replaced := 0
@@ -150,7 +152,7 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 	if err != nil {
 		return store.Claim{}, err
 	}
-	if err := m.refreshPaused(ctx); err != nil {
+	if err := m.refresh(ctx); err != nil {
 		giveUp := claim.Release
 		if claim.Unclean {
 			giveUp = claim.Abandon
@@ -169,7 +171,7 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 // where Run learns that the store is closed.
 func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] {
 	return func(yield func(store.Runnable, error) bool) {
-		for row, err := range e.st.Runnable(ctx, e.names()) {
+		for row, err := range e.st.Runnable(ctx, e.generations()) {
 			if errors.Is(err, store.ErrClosed) {
 				e.fail(err)
 			}
@@ -203,8 +205,8 @@ func (m *Materializer) follow(ctx context.Context) error {
 		}
 		seen = next
 		m.waits.notifyAll()
-		if err := m.refreshPaused(ctx); err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
+		if err := m.refresh(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn().Err(err).Msg("cannot read the collections")
 		}
 		m.table.Reread()
 		if m.cfg.Shared {
@@ -219,12 +221,12 @@ func (e *engine) stuck(abandoned []dispatcher.Ticket) error {
 	err := &StuckError{}
 	for _, h := range e.inHand() {
 		if key, ok := h.key(); ok {
-			err.Documents = append(err.Documents, key)
+			err.Documents = append(err.Documents, e.shown(key))
 		}
 	}
 	if len(err.Documents) == 0 {
 		for _, ticket := range abandoned {
-			err.Documents = append(err.Documents, ticket.Key)
+			err.Documents = append(err.Documents, e.shown(ticket.Key))
 		}
 	}
 	return err

@@ -20,7 +20,7 @@ type unacceptable struct {
 
 func (s *unacceptable) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 	for i := range commits {
-		if commits[i].Key == key("a") {
+		if commits[i].Key == ownKey("a") {
 			s.commits++
 			commits[i].Epoch++
 		}

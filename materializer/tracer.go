@@ -21,6 +21,8 @@ type Tracer interface {
 // RunStart is what is known before a run.
 type RunStart struct {
 	Collection, Document string
+	// Version is that of the fold.
+	Version int
 	// Applied is the seq that the stored view contains, Head that of the last
 	// operation. The run folds those from From to To: a large document is folded in
 	// slices.
@@ -34,6 +36,8 @@ type RunStart struct {
 // RunEnd is what is known after a run.
 type RunEnd struct {
 	Collection, Document string
+	// Version is that of [RunStart].
+	Version int
 	// Applied is the seq that the new view contains.
 	Applied int64
 	// Operations is how many operations were folded.
@@ -100,10 +104,11 @@ func (e *engine) traceStart(ctx context.Context, it *item) {
 	if e.cfg.Tracer == nil {
 		return
 	}
-	key := it.doc.Key
+	key, c := it.doc.Key, e.collection(it.doc.Key.Collection)
 	it.traced = e.cfg.Tracer.RunStart(ctx, RunStart{
-		Collection: key.Collection,
+		Collection: c.name,
 		Document:   key.ID,
+		Version:    c.version,
 		Applied:    it.doc.Applied,
 		Head:       it.doc.Head,
 		From:       it.doc.Applied + 1,
@@ -116,10 +121,11 @@ func (e *engine) traceEnd(it *item, outcome RunOutcome, err error) {
 	if it.traced == nil {
 		return
 	}
-	key := it.doc.Key
+	key, c := it.doc.Key, e.collection(it.doc.Key.Collection)
 	e.cfg.Tracer.RunEnd(it.traced, RunEnd{
-		Collection: key.Collection,
+		Collection: c.name,
 		Document:   key.ID,
+		Version:    c.version,
 		Applied:    it.doc.Applied + int64(it.result.n),
 		Operations: it.result.n,
 		Epoch:      it.doc.Epoch,

@@ -75,7 +75,7 @@ const (
 )
 
 // Verify folds documents again from their first operation, and compares the
-// result with the stored view byte for byte. It changes nothing, and may run
+// result with the view that the collection's own fold has stored, byte for byte. It changes nothing, and may run
 // beside Run: each document is compared at the seq that its view contains. It
 // looks for lost operations also behind that. Discarded operations are passed
 // over, as in every fold. A document is folded once if all is well, and some

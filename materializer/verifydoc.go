@@ -25,11 +25,11 @@ func (c *Collection[S, O]) verify(ctx context.Context, id string) (*Difference, 
 	if err := store.CheckKey(key); err != nil {
 		return nil, 0, err
 	}
-	docs, err := c.m.st.Load(ctx, []store.Key{key}, store.WithViews)
+	own, err := c.ownDocument(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	doc := &docs[0]
+	doc := &own
 	differs := func(kind DifferenceKind, seq int64, err error) *Difference {
 		return &Difference{ID: id, Applied: doc.Applied, Seq: seq, Kind: kind, Err: err}
 	}

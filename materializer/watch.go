@@ -65,8 +65,8 @@ func (m *Materializer) sweep(ctx context.Context, also func()) error {
 				m.cfg.Logger.Warn().Err(err).Msg("cannot look for documents that were overlooked")
 			}
 		}
-		if err := m.refreshPaused(ctx); err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn().Err(err).Msg("cannot read which collections are paused")
+		if err := m.refresh(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn().Err(err).Msg("cannot read the collections")
 		}
 		m.table.Reread()
 		m.table.Trim()
@@ -85,7 +85,7 @@ func (m *Materializer) lookAround(ctx context.Context) (overlooked []Key, err er
 	m.watch.mu.Lock()
 	before := m.watch.seen
 	m.watch.mu.Unlock()
-	for row, err := range m.st.Runnable(ctx, m.names()) {
+	for row, err := range m.st.Runnable(ctx, m.generations()) {
 		if err != nil {
 			return nil, err
 		}
@@ -107,11 +107,12 @@ func (m *Materializer) lookAround(ctx context.Context) (overlooked []Key, err er
 	if !m.table.Complete() {
 		return nil, nil // it was not all through the look
 	}
-	for _, key := range overlooked {
+	for i, key := range overlooked {
 		m.counts.overlooked.Add(1)
-		m.cfg.Logger.Warn().Str("collection", key.Collection).Str("document", key.ID).
+		m.cfg.Logger.Warn().Str("collection", m.bare(key).Collection).Str("document", key.ID).
 			Msg("a document was dirty and nobody worked on it: it is queued now")
 		m.table.Signal(key)
+		overlooked[i] = m.shown(key)
 	}
 	return overlooked, nil
 }

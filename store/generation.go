@@ -71,6 +71,14 @@ func CheckBare(name string) error {
 	return nil
 }
 
+// BareName returns the collection in a name, without its version and source.
+func BareName(name string) string {
+	if i := strings.IndexAny(name, "@<"); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
 // String returns the text form.
 func (n CollectionName) String() string {
 	text := n.Name

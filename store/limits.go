@@ -117,7 +117,7 @@ func CheckAppends(appends []Append, maxBody int) error {
 // CheckCommits checks what can be checked of a commit without looking at the
 // store. Errors: [InvalidError].
 func CheckCommits(commits []Commit) error {
-	versions := false
+	versions, bare := false, false
 	for i := range commits {
 		c := &commits[i]
 		name, err := ParseCollection(c.Key.Collection)
@@ -127,7 +127,7 @@ func CheckCommits(commits []Commit) error {
 		if err := checkText("document id", c.Key.ID, 1, MaxDocumentID); err != nil {
 			return err
 		}
-		versions = versions || name.Version > 0
+		versions, bare = versions || name.Version > 0, bare || name.Version == 0
 		if c.Loaded < 0 || c.Applied < c.Loaded {
 			return &InvalidError{
 				Field: "commit of " + c.Key.String(),
@@ -148,7 +148,7 @@ func CheckCommits(commits []Commit) error {
 			}
 		}
 	}
-	if err := checkDistinct(len(commits), "commit", func(i int) Key { return commits[i].Key }); err != nil || !versions {
+	if err := checkDistinct(len(commits), "commit", func(i int) Key { return commits[i].Key }); err != nil || !versions || !bare {
 		return err
 	}
 	return checkNames(commits)

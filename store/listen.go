@@ -127,20 +127,13 @@ func (ls *Listeners) Dirty(keys []Key) {
 	}
 }
 
-// Committed announces the commits that were not stale.
-func (ls *Listeners) Committed(commits []Commit, outcomes []Outcome) {
-	all := ls.all()
-	if len(all) == 0 {
+// Committed announces documents whose commits were not stale.
+func (ls *Listeners) Committed(keys []Key) {
+	if len(keys) == 0 {
 		return
 	}
-	keys := make([]Key, 0, len(commits))
-	for i := range commits {
-		if outcomes[i] != Stale {
-			keys = append(keys, commits[i].Key)
-		}
-	}
-	for _, l := range all {
-		if l.Committed != nil && len(keys) > 0 {
+	for _, l := range ls.all() {
+		if l.Committed != nil {
 			l.Committed(keys)
 		}
 	}

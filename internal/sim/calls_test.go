@@ -75,7 +75,7 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 				return err
 			})
 			for _, a := range appends {
-				sh.touched[a.Key] = true
+				sh.touch(a.Key)
 			}
 		}
 		result, err := sh.inner.Append(context.Background(), appends)
@@ -141,7 +141,7 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			if g := h.p.granted[c.Key.ID]; w.opt.shared && want[i] != store.Stale && (g == nil || g.epoch != c.Epoch) {
 				w.fail("%s %s: it has no lease with epoch %d", h.p.name, call, c.Epoch)
 			}
-			sh.touched[c.Key] = true
+			sh.touch(c.Key)
 			synced = synced || want[i] != store.Stale && c.Failure != nil && c.Failure.Park
 		}
 		sh.pending = func() {
@@ -247,7 +247,7 @@ func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error
 					d.parked = false
 					h.p.w.rare.Resumes++
 				}
-				sh.touched[k] = true
+				sh.touch(k)
 			}
 			sh.log(true, func(st store.Backend) error {
 				_, err := st.Resume(context.Background(), keys)

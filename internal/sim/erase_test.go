@@ -54,7 +54,7 @@ func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
 				}
 				d.top = d.epoch
 				sh.log(true, func(st store.Backend) error { return st.Discard(context.Background(), discard) })
-				sh.touched[k] = true
+				sh.touch(k)
 			}
 		}
 		err := sh.inner.Discard(context.Background(), discard)
@@ -81,7 +81,7 @@ func (h *handle) Forget(ctx context.Context, k store.Key) error {
 			by.granted[k.ID].void = true
 		}
 		sh.model.docs[k] = &modelDoc{ids: make(map[string]int64), views: make([]state, 1), forgotten: true}
-		sh.touched[k] = true
+		sh.touch(k)
 		sh.log(true, func(st store.Backend) error { return st.Forget(context.Background(), k) })
 		sh.foreigner(h)
 		w.note(h.p.name, "forget", k.ID)

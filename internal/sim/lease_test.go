@@ -117,7 +117,7 @@ func (sh *shared) grant(h *handle, holder string, terms store.LeaseTerms, held s
 	d.epoch, d.top = held.Epoch, held.Epoch
 	d.lease = modelLease{holder: holder, by: h.p, taken: now, until: now.Add(terms.For)}
 	h.p.granted[held.Key.ID] = &granted{epoch: held.Epoch, until: d.lease.until}
-	sh.touched[held.Key] = true
+	sh.touch(held.Key)
 	w.rare.Leases++
 }
 
@@ -224,7 +224,7 @@ func (h *handle) ofHolder(ctx context.Context, what, holder string, held []store
 		for i, l := range held {
 			d := sh.model.doc(l.Key)
 			want[i] = d.lease.holder == holder && d.epoch == l.Epoch
-			sh.touched[l.Key] = true
+			sh.touch(l.Key)
 		}
 		got, err := do()
 		if err != nil {

@@ -68,6 +68,7 @@ func (s state) next(seq int64, id string, body []byte) state {
 func newModel() *model { return &model{docs: make(map[store.Key]*modelDoc)} }
 
 func (m *model) doc(k store.Key) *modelDoc {
+	k = key(k.ID) // one generation is all there is, and runs call it by its version
 	d := m.docs[k]
 	if d == nil {
 		d = &modelDoc{ids: make(map[string]int64), views: make([]state, 1)}

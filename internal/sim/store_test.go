@@ -69,17 +69,8 @@ func (sh *shared) reopen() {
 	sh.inner, sh.of = sh.open(), 0
 	sh.inner.Listen(store.Listener{
 		Dirty:     func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Dirty) },
-		Committed: func(keys []store.Key) { sh.announced(keys, committedKeys) },
+		Committed: func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Committed) },
 	})
-}
-
-// committedKeys announces commits.
-func committedKeys(ls *store.Listeners, keys []store.Key) {
-	commits := make([]store.Commit, len(keys))
-	for i := range keys {
-		commits[i].Key = keys[i]
-	}
-	ls.Committed(commits, make([]store.Outcome, len(keys)))
 }
 
 // announced is called by the store, in the goroutine that wrote.
@@ -104,6 +95,9 @@ func (sh *shared) effect() {
 		sh.foreigner(sh.by)
 	}
 }
+
+// touch says that a document, by whatever name of its collection, is to be checked.
+func (sh *shared) touch(k store.Key) { sh.touched[key(k.ID)] = true }
 
 // log journals a write that has taken effect.
 func (sh *shared) log(synced bool, again func(store.Backend) error) {
@@ -158,7 +152,7 @@ func (sh *shared) cut() {
 		}
 		d.applied, d.epoch = doc.Applied, doc.Epoch
 		d.lease = modelLease{holder: doc.Lease.Holder, until: time.Now().Add(doc.Lease.Left)}
-		sh.touched[k] = true
+		sh.touch(k)
 	}
 	sh.w.followersCut()
 	sh.w.note("after the power cut", fmt.Sprint(len(sh.journal)))

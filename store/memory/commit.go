@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -16,22 +15,21 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	}
 	outcomes, announced, err := s.commit(ctx, commits)
 	if err == nil {
-		s.listeners.Committed(announced, outcomes)
+		s.listeners.Committed(announced)
 	}
 	return outcomes, err
 }
 
-// commit also returns the commits by the names under which they are announced.
-func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, []store.Commit, error) {
+// commit also returns the documents that are announced, those of stale commits left out.
+func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, []store.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
 		return nil, nil, err
 	}
-	announced := commits
 	for i := range commits {
 		c := &commits[i]
-		in, d := s.namedLocked(c.Key)
+		_, d := s.namedLocked(c.Key)
 		if head := d.head(); !d.stale(c) && c.Applied > head {
 			return nil, nil, &store.InvalidError{
 				Field: "commit of " + c.Key.String(),
@@ -39,20 +37,14 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit) ([]store.Out
 				Want:  fmt.Sprintf("at most the head, %d", head),
 			}
 		}
-		if in == nil {
-			continue
-		}
-		if k := in.announced(c.Key); k != c.Key {
-			if &announced[0] == &commits[0] {
-				announced = slices.Clone(commits)
-			}
-			announced[i].Key = k
-		}
 	}
 	now := time.Now()
-	outcomes := make([]store.Outcome, len(commits))
+	outcomes, announced := make([]store.Outcome, len(commits)), make([]store.Key, 0, len(commits))
 	for i := range commits {
-		outcomes[i] = s.commitLocked(&commits[i], now)
+		if outcomes[i] = s.commitLocked(&commits[i], now); outcomes[i] != store.Stale {
+			in, _ := s.namedLocked(commits[i].Key)
+			announced = append(announced, in.announced(commits[i].Key))
+		}
 	}
 	return outcomes, announced, nil
 }

@@ -32,8 +32,8 @@ func (c *collection) living() []*generation {
 
 // ofVersion returns the generation of a version, nil if there is none.
 func (c *collection) ofVersion(version int) *generation {
-	for _, g := range c.living() {
-		if g.version == version && version != 0 {
+	for _, g := range c.generations() {
+		if g != nil && g.version == version && version != 0 {
 			return g
 		}
 	}
@@ -74,8 +74,8 @@ func (s *Store) namedLocked(k store.Key) (*generation, *document) {
 
 // announced returns the key under which a document of the generation is announced.
 func (g *generation) announced(k store.Key) store.Key {
-	if n, err := store.ParseCollection(k.Collection); err == nil && g.state == store.Serving {
-		k.Collection = n.Name
+	if g.state == store.Serving {
+		k.Collection = store.BareName(k.Collection)
 	}
 	return k
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -25,7 +24,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
 		return nil, err
 	}
-	s.listeners.Committed(w.announced, w.outcomes)
+	s.listeners.Committed(w.announced)
 	return w.outcomes, nil
 }
 
@@ -33,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 type commitWork struct {
 	commits   []store.Commit
 	outcomes  []store.Outcome
-	announced []store.Commit // commits, by the names under which they are announced
+	announced []store.Key // of commits that are not stale
 }
 
 // guarded is a document as it is found in the transaction of a commit.
@@ -41,11 +40,12 @@ type guarded struct {
 	generation, document, head int64
 	failed                     bool
 	stale                      bool
+	served                     bool
 }
 
 func (w *commitWork) do(t *transaction) error {
 	found := make([]guarded, len(w.commits))
-	w.announced = w.commits
+	w.announced = make([]store.Key, 0, len(w.commits))
 	for i := range w.commits {
 		c := &w.commits[i]
 		in, err := t.generation(c.Key.Collection)
@@ -55,14 +55,8 @@ func (w *commitWork) do(t *transaction) error {
 		if err := found[i].check(t, in, c); err != nil {
 			return err
 		}
-		if in == nil {
-			continue
-		}
-		if k := in.announced(c.Key); k != c.Key {
-			if &w.announced[0] == &w.commits[0] {
-				w.announced = slices.Clone(w.commits)
-			}
-			w.announced[i].Key = k
+		if in != nil {
+			found[i].served = in.served
 		}
 	}
 	w.outcomes = make([]store.Outcome, len(w.commits))
@@ -71,7 +65,9 @@ func (w *commitWork) do(t *transaction) error {
 		if err != nil {
 			return err
 		}
-		w.outcomes[i] = outcome
+		if w.outcomes[i] = outcome; outcome != store.Stale {
+			w.announced = append(w.announced, announced(w.commits[i].Key, found[i].served))
+		}
 	}
 	return nil
 }

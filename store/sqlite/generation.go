@@ -33,7 +33,7 @@ func named(collection string) (name string, version int64, source string) {
 }
 
 // generation returns the generation that a name means, nil if there is none. The one
-// that is served is known with its collection.
+// that is served is known with its collection, which runs call by its version.
 func (t *transaction) generation(name string) (*generation, error) {
 	if store.CheckBare(name) == nil {
 		in, err := t.collection(name)
@@ -43,6 +43,14 @@ func (t *transaction) generation(name string) (*generation, error) {
 		return &in.served, nil
 	}
 	collection, version, source := named(name)
+	if source == "" && collection != "" {
+		if in, err := t.collection(collection); in == nil || in.version == version {
+			if in == nil {
+				return nil, err
+			}
+			return &in.served, nil
+		}
+	}
 	row, err := t.run.one(getGeneration, collection, version, source)
 	if row == nil {
 		return nil, err
@@ -50,10 +58,11 @@ func (t *transaction) generation(name string) (*generation, error) {
 	return &generation{id: integer(row[0]), space: integer(row[1]), served: truth(row[3]), paused: truth(row[4]), closing: integer(row[6])}, nil
 }
 
-// announced is the key by which a document of the generation is announced.
-func (g *generation) announced(k store.Key) store.Key {
-	if g.served {
-		k.Collection, _, _ = named(k.Collection)
+// announced is the key by which a document is announced, of a generation that is served
+// or not.
+func announced(k store.Key, served bool) store.Key {
+	if served {
+		k.Collection = store.BareName(k.Collection)
 	}
 	return k
 }

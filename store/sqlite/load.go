@@ -115,6 +115,7 @@ type spending struct {
 	operations int
 	bytes      int64
 	spent      bool
+	found      string // a generation that there is
 }
 
 // read appends the operations of a range that the budget allows. It reads at
@@ -132,11 +133,12 @@ func (b *spending) read(c *conn, r store.Range, to *[]store.Operation) error {
 		limit = int64(b.Operations - b.operations)
 	}
 	name, version, source := named(r.Key.Collection)
-	if version != 0 || source != "" {
+	if (version != 0 || source != "") && b.found != r.Key.Collection {
 		// Its operations are those of the collection, if there is such a generation.
 		if in, err := find(c, r.Key.Collection); err != nil || in.id == 0 {
 			return err
 		}
+		b.found = r.Key.Collection
 	}
 	return c.each(readOperations, func(row []driver.Value) bool {
 		op := asOperation(row)

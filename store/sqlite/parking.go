@@ -53,7 +53,7 @@ func (w *resumeWork) do(t *transaction) error {
 			return err
 		}
 		if resumed {
-			w.resumed = append(w.resumed, g.announced(k))
+			w.resumed = append(w.resumed, announced(k, g.served))
 		}
 	}
 	return nil

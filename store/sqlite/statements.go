@@ -362,7 +362,7 @@ const selectForgotten = `SELECT 1 FROM refold_forgotten WHERE hash >= x'' ORDER 
 // parameters. What is served is one step; the search is for other names only.
 const fromCollection = `
 		FROM refold_collections c
-		JOIN refold_generations g ON g.id = iif(+?2 = 0 AND +?3 = '', c.serving, (
+		JOIN refold_generations g ON g.id = iif(+?2 IN (0, c.version) AND +?3 = '', c.serving, (
 			SELECT x.id FROM refold_generations x
 			WHERE x.collection = c.id AND x.version = iif(+?2 = 0, c.version, +?2) AND x.state < 5
 			AND x.source = iif(+?3 = '', 0, (SELECT s.id FROM refold_collections s WHERE s.name = +?3))))`

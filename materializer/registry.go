@@ -1,0 +1,105 @@
+package materializer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/refold-go/refold/store"
+)
+
+// registry holds the registered collections by their names. It is replaced, never
+// changed, so that it is read without a lock.
+type registry struct {
+	own   map[string]*collection   // by the generation that its fold makes, as notes@2
+	named map[string][]*collection // by the name, in order of version
+}
+
+// with returns a registry that has one more.
+func (r *registry) with(c *collection) *registry {
+	next := &registry{own: maps.Clone(r.own), named: maps.Clone(r.named)}
+	next.own[c.own] = c
+	next.named[c.name] = append(slices.Clone(r.named[c.name]), c)
+	slices.SortFunc(next.named[c.name], func(a, b *collection) int { return a.version - b.version })
+	return next
+}
+
+// meant returns the collections whose generations a name means, as the store announces
+// it: all of them for a name without a version.
+func (r *registry) meant(name string) []*collection {
+	if all := r.named[name]; all != nil {
+		return all
+	}
+	if c := r.own[name]; c != nil {
+		return []*collection{c}
+	}
+	return nil
+}
+
+// served returns the collection of that name whose generation is served, as far as is
+// known, or nil if its fold is not registered here.
+func (r *registry) served(name string) *collection {
+	for _, c := range r.named[name] {
+		if c.served.Load() {
+			return c
+		}
+	}
+	return nil
+}
+
+// collection returns the registered collection of a generation, as runs call it; nil if
+// there is none.
+func (m *Materializer) collection(own string) *collection { return m.registry.Load().own[own] }
+
+// registered reports whether a fold of the collection is registered, of whatever version.
+func (m *Materializer) registered(name string) bool { return len(m.registry.Load().named[name]) > 0 }
+
+// names returns the registered collections, in order, as readers call them.
+func (m *Materializer) names() []string {
+	return slices.Sorted(maps.Keys(m.registry.Load().named))
+}
+
+// generations returns the generations whose folds are registered, in order.
+func (m *Materializer) generations() []string {
+	return slices.Sorted(maps.Keys(m.registry.Load().own))
+}
+
+// ownKey returns the document as runs call it, which was loaded by the name of its
+// collection.
+func ownKey(doc *store.Document) Key {
+	return Key{Collection: store.CollectionName{Name: doc.Key.Collection, Version: doc.Version}.String(), ID: doc.Key.ID}
+}
+
+// bare returns the document as readers call it.
+func (m *Materializer) bare(k Key) Key {
+	if c := m.collection(k.Collection); c != nil {
+		k.Collection = c.name
+	}
+	return k
+}
+
+// shown returns the document as people are told of it: with the version if that is not
+// what is served.
+func (m *Materializer) shown(k Key) Key {
+	if c := m.collection(k.Collection); c != nil && c.served.Load() {
+		k.Collection = c.name
+	}
+	return k
+}
+
+// announce puts documents on the bus that the store says to be dirty, by the names of
+// their generations here. What is appended is news for all of them.
+func (m *Materializer) announce(keys []Key) {
+	var few [8]Key
+	m.appended.Publish(m.own(few[:0], keys)...)
+}
+
+// own appends documents as the store announces them to those of the generations here.
+func (m *Materializer) own(to, keys []Key) []Key {
+	r := m.registry.Load()
+	for _, k := range keys {
+		for _, c := range r.meant(k.Collection) {
+			to = append(to, Key{Collection: c.own, ID: k.ID})
+		}
+	}
+	return to
+}
