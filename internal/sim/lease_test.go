@@ -92,7 +92,7 @@ func (h *handle) Lease(ctx context.Context, holder string, terms store.LeaseTerm
 		return nil
 	})
 	if err != nil {
-		h.unsure = true
+		h.failed()
 		return nil, err
 	}
 	return answers, nil
@@ -241,8 +241,17 @@ func (h *handle) ofHolder(ctx context.Context, what, holder string, held []store
 		*had = got
 		return nil
 	})
-	h.unsure = h.unsure || err != nil
+	if err != nil {
+		h.failed()
+	}
 	return err
+}
+
+// failed says that a call about a lease did.
+func (h *handle) failed() {
+	if !h.p.dead.Load() { // many go on at once then
+		h.unsure = true
+	}
 }
 
 // checkGivenBack fails if a process whose Run has ended well still has leases.

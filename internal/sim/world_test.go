@@ -222,7 +222,7 @@ func (w *world) run(over func(quiet bool) bool) {
 
 // step is one decision of the root.
 func (w *world) step(able []*parking) {
-	if w.faults && w.disaster() {
+	if w.faults && w.disaster(able) {
 		return
 	}
 	due, next := 0, time.Minute
@@ -316,8 +316,8 @@ func (w *world) stall(able []*parking) []*parking {
 }
 
 // disaster kills somebody, perhaps, or cuts the power.
-func (w *world) disaster() bool {
-	if p := w.committing(); p != nil && w.kills < 6 && w.c.oneIn(w.opt.kills/8) {
+func (w *world) disaster(able []*parking) bool {
+	if p := w.committing(able); p != nil && w.kills < 6 && w.c.oneIn(w.opt.kills/8) {
 		w.kills++
 		w.kill(p, true)
 		w.bornAfter(of(w.c, time.Millisecond, 300*time.Millisecond))
@@ -361,11 +361,11 @@ func (w *world) disaster() bool {
 
 // committing returns a process whose commit under a lease is on its way, if there is
 // one.
-func (w *world) committing() *process {
+func (w *world) committing(able []*parking) *process {
 	if !w.opt.shared || w.opt.kills == 0 {
 		return nil
 	}
-	for _, k := range w.parked { // in order, and nobody else goes on
+	for _, k := range able {
 		if k.sent != nil && strings.HasPrefix(k.point, "before commit") {
 			return k.p
 		}
