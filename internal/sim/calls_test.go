@@ -138,7 +138,7 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 			if d := sh.model.doc(c.Key); d.epoch != c.Epoch && d.head() > 0 {
 				w.rare.StaleEpochs++
 			}
-			if g := h.p.granted[c.Key.ID]; w.opt.shared && want[i] != store.Stale && (g == nil || g.epoch != c.Epoch) {
+			if w.opt.shared && want[i] != store.Stale && h.p.under(c.Key.ID, c.Epoch) == nil {
 				w.fail("%s %s: it has no lease with epoch %d", h.p.name, call, c.Epoch)
 			}
 			sh.touch(c.Key)
@@ -191,13 +191,13 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 // committed ends the process's own record of the lease under which it has
 // committed, unless that is kept.
 func (p *process) committed(c *store.Commit) {
-	g := p.granted[c.Key.ID]
-	if g == nil || g.epoch != c.Epoch {
+	g := p.under(c.Key.ID, c.Epoch)
+	if g == nil {
 		return
 	}
-	if l := &p.w.sh.model.doc(c.Key).lease; l.holder == "" || l.by != p {
-		delete(p.granted, c.Key.ID)
-	} else {
+	if l := &p.w.sh.model.doc(c.Key).lease; l.holder == "" {
+		p.givenBack(c.Key.ID, c.Epoch)
+	} else if l.holder == g.holder {
 		g.until = l.until
 	}
 }

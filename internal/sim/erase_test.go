@@ -45,9 +45,7 @@ func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
 				if w.rare.Discards++; d.parked && d.parkedAt == discard.Seq {
 					w.rare.DiscardsParked++
 				}
-				if by := d.lease.by; by != nil && by.granted[k.ID] != nil {
-					by.granted[k.ID].void = true
-				}
+				d.lease.voids(k.ID)
 				d.discard(discard.Seq)
 				if d.epoch = sh.load(k).Epoch; d.epoch <= d.top {
 					w.fail("%s has epoch %d after a discard, and had %d", k, d.epoch, d.top)
@@ -77,9 +75,7 @@ func (h *handle) Forget(ctx context.Context, k store.Key) error {
 		if !sh.model.doc(k).forgotten {
 			w.rare.Forgets++
 		}
-		if by := sh.model.doc(k).lease.by; by != nil && by.granted[k.ID] != nil {
-			by.granted[k.ID].void = true
-		}
+		sh.model.doc(k).lease.voids(k.ID)
 		sh.model.docs[k] = &modelDoc{ids: make(map[string]int64), views: make([]state, 1), forgotten: true}
 		sh.touch(k)
 		sh.log(true, func(st store.Backend) error { return st.Forget(context.Background(), k) })

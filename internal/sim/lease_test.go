@@ -3,16 +3,19 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/refold-go/refold/store"
 )
 
-// granted is a process's own record of a lease that it was given.
+// granted is a process's own record of a lease that it was given. Its pool and its
+// lane may both have one of a document, of which one has run out.
 type granted struct {
-	epoch int64
-	until time.Time
+	holder string
+	epoch  int64
+	until  time.Time
 	// void tells that it was taken away: by a discard, or by another holder when it had
 	// run out.
 	void bool
@@ -21,8 +24,32 @@ type granted struct {
 // holding reports whether the process has the lease of a document which has not run
 // out.
 func (p *process) holding(id string) bool {
-	g := p.granted[id]
-	return g != nil && !g.void && g.until.After(time.Now())
+	return slices.ContainsFunc(p.granted[id], func(g *granted) bool { return !g.void && g.until.After(time.Now()) })
+}
+
+// under returns the lease that it was given under an epoch, or nil.
+func (p *process) under(id string, epoch int64) *granted {
+	for _, g := range p.granted[id] {
+		if g.epoch == epoch {
+			return g
+		}
+	}
+	return nil
+}
+
+// givenBack takes away what it was given under an epoch.
+func (p *process) givenBack(id string, epoch int64) {
+	p.granted[id] = slices.DeleteFunc(p.granted[id], func(g *granted) bool { return g.epoch == epoch })
+}
+
+// voids says that a lease is nobody's any more.
+func (l *modelLease) voids(id string) {
+	if l.by == nil {
+		return
+	}
+	for _, g := range l.by.granted[id] {
+		g.void = true
+	}
 }
 
 // mayWrite checks that Run has not returned.
@@ -107,16 +134,18 @@ func (sh *shared) grant(h *handle, holder string, terms store.LeaseTerms, held s
 	if over && !strings.HasSuffix(holder, "+careful") {
 		w.fail("%s takes over %s in its pool", h.p.name, held.Key)
 	}
-	if last := d.lease.by; last != nil && last != h.p && last.granted[held.Key.ID] != nil {
-		last.granted[held.Key.ID].void = true
-		if !last.dead.Load() {
+	id := held.Key.ID
+	if d.lease.holder != holder {
+		d.lease.voids(id)
+		if last := d.lease.by; last != nil && last != h.p && !last.dead.Load() {
 			w.rare.OverdueLeases++
 		}
 	}
 	now := time.Now()
 	d.epoch, d.top = held.Epoch, held.Epoch
 	d.lease = modelLease{holder: holder, by: h.p, taken: now, until: now.Add(terms.For)}
-	h.p.granted[held.Key.ID] = &granted{epoch: held.Epoch, until: d.lease.until}
+	h.p.granted[id] = append(slices.DeleteFunc(h.p.granted[id], func(g *granted) bool { return g.holder == holder }),
+		&granted{holder: holder, epoch: held.Epoch, until: d.lease.until})
 	sh.touch(held.Key)
 	w.rare.Leases++
 }
@@ -175,7 +204,7 @@ func (h *handle) Lengthen(ctx context.Context, holder string, terms store.LeaseT
 			d := sh.model.doc(held[i].Key)
 			d.lease.lengthen(terms)
 			until := d.lease.until
-			if g := h.p.granted[held[i].Key.ID]; g != nil && g.epoch == held[i].Epoch {
+			if g := h.p.under(held[i].Key.ID, held[i].Epoch); g != nil {
 				g.until = until
 			}
 			sh.log(false, func(st store.Backend) error {
@@ -194,10 +223,7 @@ func (h *handle) Release(ctx context.Context, holder string, held []store.Held) 
 	err = h.ofHolder(ctx, "giving back of ", holder, held, func() ([]bool, error) {
 		got, err := sh.inner.Release(context.Background(), holder, held)
 		for i, yes := range got {
-			id := held[i].Key.ID
-			if g := h.p.granted[id]; g != nil && g.epoch == held[i].Epoch {
-				delete(h.p.granted, id)
-			}
+			h.p.givenBack(held[i].Key.ID, held[i].Epoch)
 			if !yes {
 				w.rare.StaleReleases++
 				continue

@@ -42,7 +42,7 @@ type process struct {
 	up, stopping, returned bool
 	folding                map[string]bool
 	// granted has the leases that were given to it and that it has not given back.
-	granted map[string]*granted
+	granted map[string][]*granted
 	// resting tells that it has nothing to do and knows that its collection is paused.
 	resting bool
 	// left tells that its Run is not called any more: nobody follows in it then.
@@ -55,7 +55,7 @@ type process struct {
 
 // bornAfter makes a process that begins after a while.
 func (w *world) bornAfter(d time.Duration) *process {
-	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string]*granted)}
+	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string][]*granted)}
 	p.name = fmt.Sprintf("p%02d", p.id)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.runs, p.stop = context.WithCancel(p.ctx)
@@ -237,7 +237,7 @@ func (p *process) checkFold(s state, op materializer.Operation[entry]) {
 	if !w.opt.shared {
 		return
 	}
-	if p.granted[op.Document] == nil {
+	if len(p.granted[op.Document]) == 0 {
 		w.fail("%s folds %s, and has no lease", p.name, op.Document)
 	}
 	for _, other := range w.procs {

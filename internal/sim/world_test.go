@@ -63,8 +63,9 @@ type parking struct {
 	// sent is what takes effect at the store even if the process dies now; nil if
 	// nothing is on its way.
 	sent func()
-	// until is the step before which it is held back.
+	// until is the step before which it is held back, held the time.
 	until int
+	held  time.Time
 }
 
 // lateCall is a call of a dead process that is still on its way to the store.
@@ -233,9 +234,12 @@ func (w *world) step(able []*parking) {
 			next = min(next, d)
 		}
 	}
-	able, next = w.awake(able, next)
+	awake, next := w.awake(able, next)
+	able, held := awake, len(able)-len(awake)
 	if len(able)+due == 0 {
-		w.checkQuiet()
+		if held == 0 {
+			w.checkQuiet()
+		}
 		w.pass(next)
 		return
 	}
@@ -261,12 +265,12 @@ func (w *world) step(able []*parking) {
 	call.run()
 }
 
-// awake leaves those out whose process the system has stopped, and says how long that
-// lasts at the least.
+// awake leaves those out that get no processor, and says how long that lasts at the
+// least.
 func (w *world) awake(able []*parking, next time.Duration) ([]*parking, time.Duration) {
 	var awake []*parking
 	for _, k := range able {
-		if left := time.Until(k.p.frozen); left > 0 {
+		if left := max(time.Until(k.p.frozen), time.Until(k.held)); left > 0 {
 			next = min(next, left)
 		} else {
 			awake = append(awake, k)
@@ -306,7 +310,10 @@ func (w *world) stall(able []*parking) []*parking {
 		return able
 	}
 	if w.c.oneIn(w.opt.stalls) {
-		able[w.c.n(len(able))].until = w.steps + 5 + w.c.n(40)
+		k := able[w.c.n(len(able))]
+		if k.until = w.steps + 5 + w.c.n(40); w.faults && w.c.oneIn(4) {
+			k.held = time.Now().Add(of(w.c, 120*time.Millisecond, 400*time.Millisecond, 1200*time.Millisecond))
+		}
 	}
 	free := slices.DeleteFunc(slices.Clone(able), func(k *parking) bool { return k.until > w.steps })
 	if len(free) == 0 {
