@@ -99,11 +99,11 @@ func (cs *clients) append(ctx context.Context, pl place) {
 				return
 			}
 		}
-		r := cs.todo[0]
+		var r *request
 		if w.faults && len(cs.repeats) > 0 && w.c.oneIn(12) {
 			r = cs.again()
 		} else {
-			cs.todo = cs.todo[1:]
+			r = cs.next(pl.p)
 		}
 		cs.inFlight[r] = pl.p
 		cs.send(ctx, pl, r)
@@ -112,6 +112,19 @@ func (cs *clients) append(ctx context.Context, pl place) {
 		}
 		delete(cs.inFlight, r)
 	}
+}
+
+// next takes the next request: one to a document that another process has just
+// committed, if there is one.
+func (cs *clients) next(p *process) *request {
+	w, i := cs.w, 0
+	if w.committed != "" && w.committer != p {
+		i = max(0, slices.IndexFunc(cs.todo, func(r *request) bool { return r.entries[w.committed] != nil }))
+		w.committed = ""
+	}
+	r := cs.todo[i]
+	cs.todo = slices.Delete(cs.todo, i, i+1)
+	return r
 }
 
 // again returns a request that was stored, or one that uses its ids for others.

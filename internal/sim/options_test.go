@@ -46,7 +46,7 @@ func drawOptions(c *choices) options {
 		readers:  c.n(3),
 
 		workers:       1 + c.n(3),
-		queue:         of(c, 64, 2, 3, 1, 8),
+		queue:         of(c, 64, 2, 3, 1, 8, 1),
 		batch:         of(c, 64, 1, 2),
 		announcements: of(c, 4096, 1, 2, 8),
 		bytes:         of[int64](c, 0, 4000, 600),
@@ -64,6 +64,9 @@ func drawOptions(c *choices) options {
 	o.refused = of(c, 0, 0, 60, 20)
 	o.doubt = of(c, 0, 0, 40, 12)
 	o.unreadable = of(c, 0, 0, 100, 30)
+	if c.oneIn(3) { // for a while after an error nobody can say what is overlooked
+		o.refused, o.doubt, o.unreadable = 0, 0, 0
+	}
 	o.delays = of(c, 0, 0, 60, 15)
 	o.skew = of(c, 0, 0, 0, 5)
 	o.flaky = of(c, 0, 0, 30, 5)

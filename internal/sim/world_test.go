@@ -48,6 +48,10 @@ type world struct {
 	err            error
 	alive          atomic.Int64 // goroutines of ours
 	kills, cuts    int
+	// committed is a document whose commit was stored and has not returned yet, in the
+	// process committer: what is appended to it now by others is easily overlooked.
+	committed string
+	committer *process
 }
 
 // place is a goroutine of a process.
@@ -310,10 +314,16 @@ func (w *world) stall(able []*parking) []*parking {
 		return able
 	}
 	if w.c.oneIn(w.opt.stalls) {
+		able[w.c.n(len(able))].until = w.steps + 5 + w.c.n(40)
+	}
+	if w.faults && w.c.oneIn(3*w.opt.stalls) {
 		k := able[w.c.n(len(able))]
-		if k.until = w.steps + 5 + w.c.n(40); w.faults && w.c.oneIn(4) {
-			k.held = time.Now().Add(of(w.c, 120*time.Millisecond, 400*time.Millisecond, 1200*time.Millisecond))
+		if i := slices.IndexFunc(able, afterCommit); i >= 0 { // stored, and not yet given back
+			k = able[i]
+			w.committed, _, _ = strings.Cut(strings.TrimPrefix(k.point, "after commit of "), "+")
+			w.committer = k.p
 		}
+		k.held = time.Now().Add(of(w.c, 1200*time.Millisecond, 120*time.Millisecond, 400*time.Millisecond))
 	}
 	free := slices.DeleteFunc(slices.Clone(able), func(k *parking) bool { return k.until > w.steps })
 	if len(free) == 0 {
@@ -321,6 +331,8 @@ func (w *world) stall(able []*parking) []*parking {
 	}
 	return free
 }
+
+func afterCommit(k *parking) bool { return strings.HasPrefix(k.point, "after commit") }
 
 // disaster kills somebody, perhaps, or cuts the power.
 func (w *world) disaster(able []*parking) bool {
