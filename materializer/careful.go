@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -26,14 +28,13 @@ import (
 // attempt is recorded before it is made. So a suspect costs one commit a run more
 // than otherwise, and shares neither load nor commit with others: on SQLite some
 // 0.4 ms. The pool passes it over. A clean start has none of this.
+//
+// In a generation that is not served everything may be dirty from long ago. It is made
+// in order of position, so that what was in hand is among the first, and only those are
+// suspects; one that was further on is among them after the next end.
 type suspects struct {
 	end  atomic.Int64  // position; 0 is none
 	poke chan struct{} // receives when there may be one more
-}
-
-func (s *suspects) suspect(since store.Since) bool {
-	end := s.end.Load()
-	return end > 0 && since.Position > 0 && int64(since.Position) <= end
 }
 
 // look makes the lane look for suspects.
@@ -47,8 +48,48 @@ func (s *suspects) look() {
 // suspect reports whether a document is one that only the lane runs: it may have
 // brought the last process down, or another one that shares the store, which has left
 // it behind.
-func (m *Materializer) suspect(since store.Since, lease store.Lease) bool {
-	return m.suspects.suspect(since) || m.sharing.leftBehind(lease)
+func (m *Materializer) suspect(own Key, since store.Since, lease store.Lease) bool {
+	return m.suspects.end.Load() > 0 && m.suspectSince(own, since) || m.sharing.leftBehind(lease)
+}
+
+// suspectSince reports whether a document was dirty when the last process ended, and may
+// have been in its hands.
+func (m *Materializer) suspectSince(own Key, since store.Since) bool {
+	c := m.collection(own.Collection)
+	return c != nil && since.Position > 0 && int64(since.Position) <= c.suspects.Load()
+}
+
+// leastSuspects is how many documents of a generation that is not served are suspects
+// at least.
+const leastSuspects = 64
+
+// suspectUpTo finds out, after an unclean end, which documents are suspects.
+func (m *Materializer) suspectUpTo(ctx context.Context, end store.Position) error {
+	for _, name := range m.generations() {
+		c := m.collection(name)
+		last := end
+		if !c.served.Load() {
+			last = 0
+			n := 0
+			for row, err := range m.st.Runnable(ctx, []string{name}) {
+				if err != nil {
+					return err
+				}
+				if row.Since.Position > end {
+					break
+				}
+				if last = row.Since.Position; row.Wait == 0 {
+					n++
+				}
+				if n == max(leastSuspects, 2*m.cfg.asideWorkers()*m.cfg.Batch) {
+					break
+				}
+			}
+		}
+		c.suspects.Store(int64(last))
+	}
+	m.suspects.end.Store(int64(end))
+	return nil
 }
 
 // lane is the source of the suspects' pool. It reads them from the store, where
@@ -132,18 +173,15 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		return rest, nil
 	}
 	var page []store.Key
-	for row, err := range l.e.st.Runnable(ctx, l.e.generations()) {
+	for row, err := range l.e.mayBeSuspects(ctx) {
 		if err != nil {
 			return 0, err
 		}
 		if len(page) == lanePage {
 			break
 		}
-		if !l.e.suspect(row.Since, row.Lease) {
-			if l.e.leases != nil {
-				continue
-			}
-			break
+		if !l.e.suspect(row.Key, row.Since, row.Lease) {
+			continue
 		}
 		if _, held := inHand[row.Key]; held {
 			continue
@@ -154,6 +192,9 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		if l.e.leases != nil {
 			if l.e.inPool(row.Key) {
 				continue // its fold hangs there, without the lease
+			}
+			if l.e.aside.has(row.Key) {
+				continue // so in the other pool
 			}
 			if row.Lease.Left > 0 {
 				row.Wait = max(row.Wait, lookAgain(row.Lease))
@@ -174,6 +215,30 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 	return -1, nil
 }
 
+// mayBeSuspects returns the runnable documents that have the suspects among them: those
+// that are left of an unclean end come first in each generation, and what others have
+// left behind is anywhere, but among the first where everything is dirty.
+func (m *Materializer) mayBeSuspects(ctx context.Context) iter.Seq2[store.Runnable, error] {
+	return func(yield func(store.Runnable, error) bool) {
+		shared := m.sharing.holder() != ""
+		for _, name := range m.generations() {
+			n, most := 0, 4*asidePage
+			if m.collection(name).served.Load() {
+				most = math.MaxInt
+			}
+			for row, err := range m.st.Runnable(ctx, []string{name}) {
+				if err == nil && (!shared && !m.suspectSince(row.Key, row.Since) || n == most) {
+					break
+				}
+				n++
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Done gives suspects back. What is still dirty goes to the table, which finds
 // out whether it is one still.
 func (l *lane) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
@@ -184,7 +249,7 @@ func (l *lane) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 	l.mu.Unlock()
 	for i := range tickets {
 		if results[i].Verdict != dispatcher.Done {
-			l.e.table.Signal(tickets[i].Key)
+			l.e.again(tickets[i].Key)
 		}
 		l.e.waits.notify(l.e.bare(tickets[i].Key))
 	}
@@ -252,7 +317,7 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 		h.settle(0, r)
 		return nil
 	}
-	if !e.suspect(doc.Since, doc.Lease) {
+	if !e.suspect(doc.Key, doc.Since, doc.Lease) {
 		return nil
 	}
 	var keep *store.LeaseTerms

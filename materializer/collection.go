@@ -51,7 +51,14 @@ type Spec[S, O any] struct {
 	// one. A reader that asks for [AtLeast] waits as long. It is kept for as many
 	// documents at a time as Config.Queue, and not across a restart. 0 means none.
 	MinInterval time.Duration
+	// KeepFor is for how long the generation that was served is kept when that of this
+	// version is: so long it can be gone back to, see [Collection.Rollback], and is folded
+	// on by processes that have its fold. Another switch drops it earlier. 0 means a
+	// day, negative not at all.
+	KeepFor time.Duration
 }
+
+const defaultKeepFor = 24 * time.Hour
 
 // Operation is an operation as a fold gets it.
 type Operation[O any] struct {
@@ -94,8 +101,19 @@ type collection struct {
 	// paused and served, which is whether own is what the name means, are as the store
 	// says. They are changed under Materializer.refreshing.
 	paused, served atomic.Bool
+	// held is until when what is served is held, by this process's clock in nanoseconds.
+	held atomic.Int64
+	// suspects is the position up to which dirty documents are suspects, 0 if none are.
+	suspects atomic.Int64
+	keepFor  time.Duration
 	// told is set when it was said that own is not served.
 	told bool
+}
+
+// isHeld reports whether no document is to be run for the moment, before a switch.
+func (c *collection) isHeld() bool {
+	until := c.held.Load()
+	return until > 0 && c.served.Load() && time.Now().UnixNano() < until
 }
 
 // registerPatience is how long Register waits for another process that writes.
@@ -133,6 +151,7 @@ func Register[S, O any](m *Materializer, spec Spec[S, O]) (*Collection[S, O], er
 		retry:       spec.Retry,
 		timeLimit:   spec.TimeLimit,
 		minInterval: spec.MinInterval,
+		keepFor:     spec.KeepFor,
 		fold:        c.fold,
 	})
 	if err != nil {
@@ -181,6 +200,12 @@ func (spec Spec[S, O]) complete() (Spec[S, O], error) {
 	}
 	if spec.TimeLimit == 0 {
 		spec.TimeLimit = defaultTimeLimit
+	}
+	switch {
+	case spec.KeepFor == 0:
+		spec.KeepFor = defaultKeepFor
+	case spec.KeepFor < 0:
+		spec.KeepFor = 1 // it is over at once, and the store knows that
 	}
 	if spec.MinInterval < 0 {
 		return spec, &InvalidError{Field: "least interval of " + spec.Name, Got: spec.MinInterval.String(), Want: "0 or more"}

@@ -44,7 +44,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		e.counts.observe(it, now)
 		if c := &it.commit; c.Failure != nil {
 			e.report(c)
-		} else if c.Applied > c.Loaded {
+		} else if c.Applied > c.Loaded && !h.aside {
 			doc := it.doc
 			doc.Applied, doc.View, doc.Deleted = c.Applied, c.View, c.Deleted
 			e.hot.put(&doc)

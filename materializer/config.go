@@ -16,6 +16,10 @@ type Config struct {
 	// an unclean end, or if the store is shared, there is one more, for suspects, and
 	// one more for each fold that does not return within a second, up to 16.
 	Workers int
+	// BuildShare is which part of Workers, in number, makes generations that are not
+	// served, beside the others: at least one, and while documents that are served
+	// wait, they rest as long as they work. From 0 to 1; 0 means half.
+	BuildShare float64
 	// Queue is how many documents wait or run in memory at most, at about 53 bytes
 	// each and their ids beside. What does not fit waits in the store. 0 means
 	// 65,536.
@@ -82,6 +86,9 @@ const (
 	defaultAttempts  = 10
 	defaultTimeLimit = time.Minute
 )
+
+// asideWorkers is how many workers make generations that are not served.
+func (c *Config) asideWorkers() int { return max(1, int(c.BuildShare*float64(c.Workers))) }
 
 func (r Retry) attempts() int {
 	if r.Attempts <= 0 {

@@ -23,8 +23,12 @@ type engine struct {
 	views  sizes
 	hot    *hot
 	lane   *lane
-	leases *leases       // nil if the store is not shared
-	busy   chan struct{} // receives when a hand was taken, for mind
+	aside  *aside
+	// urgent tells that what is served waits for a generation beside it.
+	urgent   atomic.Bool
+	stopping <-chan struct{}
+	leases   *leases       // nil if the store is not shared
+	busy     chan struct{} // receives when a hand was taken, for mind
 	// troubles counts the calls of the store that failed in a row, for backing off.
 	troubles atomic.Int64
 
@@ -40,13 +44,18 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 	if m.suspects.end.Load() > 0 || m.cfg.Shared {
 		workers++ // the one on suspects needs a share too
 	}
+	if len(m.notServed()) > 0 {
+		workers += m.cfg.asideWorkers()
+	}
 	e := &engine{
 		Materializer: m,
 		fail:         fail,
 		budget:       newBudget(m.cfg.Bytes, workers, stopping),
 		hot:          newHot(m.cfg.Bytes),
 		busy:         make(chan struct{}, 1),
+		stopping:     stopping,
 	}
+	e.aside = newAside(e)
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	if m.cfg.Shared {
 		e.hot = nil

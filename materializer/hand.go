@@ -23,6 +23,9 @@ type hand struct {
 	tickets []dispatcher.Ticket
 	// careful tells that the document is a suspect. Its ticket is not the table's.
 	careful bool
+	// aside tells that the documents are of generations that are not served, and come
+	// from the source of those.
+	aside bool
 	// marked tells that the attempt of a careful hand was recorded ahead, and before
 	// is the document's failure as it was before that.
 	marked bool

@@ -27,6 +27,10 @@ type Health struct {
 	// failure, the parked ones, the dirty ones of paused and those of unregistered
 	// collections.
 	Dirty, Waiting, Parked, Paused, Unregistered int64
+	// Building is how many documents are dirty in generations that are not served, and
+	// whose folds are registered here: those being built, and those that are kept. They are
+	// not among Dirty.
+	Building int64
 	// Suspects is how many documents are left that were dirty when the last process
 	// ended without a word, or that others who share the store have left behind.
 	Suspects int64
@@ -43,8 +47,14 @@ type Health struct {
 // CollectionHealth is how one collection stands.
 type CollectionHealth struct {
 	Name string
-	// Registered tells whether it is registered here, Paused whether it is held back.
-	Registered, Paused bool
+	// Version is that of the fold whose views are served, 0 if nobody has registered it.
+	Version int
+	// Registered tells whether it is registered here, Served whether the fold of what is
+	// served is: if not, another process has to make its views. Paused tells whether it is
+	// held back.
+	Registered, Served, Paused bool
+	// Generations are all of the collection; nil if it has only the one that is served.
+	Generations []Generation
 	// Dirty are the dirty documents that are not parked, Waiting those of them that
 	// wait after a failure, Parked the parked ones.
 	Dirty, Waiting, Parked int64
@@ -93,9 +103,23 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
 		registered := m.registered(c.Name)
+		beside, err := m.Generations(ctx, c.Name)
+		if err != nil {
+			return fmt.Errorf("refold: reading the generations of %s: %w", c.Name, err)
+		}
+		if len(beside) < 2 {
+			beside = nil
+		}
+		for i := range beside {
+			if g := &beside[i]; g.Registered && g.State != Serving {
+				h.Building += g.Dirty
+			}
+		}
 		h.Collections = append(h.Collections, CollectionHealth{
-			Name: c.Name, Registered: registered, Paused: c.Paused,
-			Dirty: n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
+			Name: c.Name, Version: c.Version, Registered: registered, Paused: c.Paused,
+			Served:      m.collection(store.CollectionName{Name: c.Name, Version: max(c.Version, 1)}.String()) != nil,
+			Generations: beside,
+			Dirty:       n.Dirty, Waiting: n.Waiting, Parked: n.Parked,
 			Oldest: n.Oldest.Key, Since: n.Oldest.Since.Time,
 			OldestParked: n.OldestParked.Key, ParkedSince: n.OldestParked.Since.Time,
 		})
@@ -125,17 +149,15 @@ func (m *Materializer) countSuspects(ctx context.Context, h *Health) error {
 	if m.suspects.end.Load() == 0 && !shared {
 		return nil
 	}
-	for row, err := range m.st.Runnable(ctx, m.generations()) {
+	for row, err := range m.mayBeSuspects(ctx) {
 		if err != nil {
 			return fmt.Errorf("refold: reading the suspects: %w", err)
 		}
 		switch {
-		case m.suspect(row.Since, row.Lease):
+		case m.suspect(row.Key, row.Since, row.Lease):
 			h.Suspects++
 		case m.sharing.elsewhere(row.Lease):
 			h.Leased++
-		case !shared:
-			return nil
 		}
 	}
 	return nil

@@ -2,24 +2,86 @@ package materializer
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/refold-go/refold/internal/yield"
+	"github.com/refold-go/refold/store"
 )
 
-// keep looks after the generations: it learns of switches.
-func (m *Materializer) keep(ctx context.Context) error {
+// keeper looks after the generations of the registered collections: it makes the rows of
+// those whose folds are here, switches to one that is built, drops what was kept long
+// enough and sweeps up. It works on names, whatever their folds are. All that it does is
+// durable in the store as it does it, so that it can end anywhere and begin again.
+type keeper struct {
+	*engine
+	aside  func() // starts the workers of generations that are not served
+	builds map[string]*build
+	told   map[string]bool // own generations of which it was said that they are gone
+}
+
+// build is what is remembered of a generation that is being built.
+type build struct {
+	behind   int       // how often in a row a document was behind
+	held     time.Time // when what is served was last held for it
+	obstacle store.Key // the parked document of which was told
+}
+
+const (
+	// lookBuild is how often a generation that is built is looked at, and lookBehind
+	// that is nearly there.
+	lookBuild  = time.Second
+	lookBehind = 50 * time.Millisecond
+	// patienceBehind is how often a document may be behind until what is served is held
+	// for a moment, holdFor is for how long at the most, and holdEvery how often.
+	patienceBehind = 5
+	holdFor        = time.Second
+	holdEvery      = 5 * time.Second
+	// lookHeld is how often it is looked at meanwhile.
+	lookHeld = 5 * time.Millisecond
+	// leastRest and mostRest are the bounds of how long it waits between two slices of
+	// rows: as long as the one before took.
+	leastRest, mostRest = time.Millisecond, 100 * time.Millisecond
+)
+
+func newKeeper(e *engine, aside func()) *keeper {
+	return &keeper{engine: e, aside: aside, builds: make(map[string]*build), told: make(map[string]bool)}
+}
+
+// keep returns when ctx has ended.
+func (k *keeper) keep(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-		case <-m.switched:
+		case <-k.wake:
+		case <-timer.C:
 		}
 		yield.At(ctx, "woken to keep")
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := m.refresh(ctx); err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn().Err(err).Msg("cannot read the collections")
+		wait, err := k.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			if errors.Is(err, store.ErrClosed) {
+				k.fail(err)
+			}
+			k.cfg.Logger.Warn().Err(err).Msg("cannot look after the generations")
+			wait = time.Second
 		}
+		timer.Stop()
+		if wait > 0 {
+			timer.Reset(wait)
+		}
+	}
+}
+
+// lookAfter has the keeper look.
+func (m *Materializer) lookAfter() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -27,8 +89,118 @@ func (m *Materializer) keep(ctx context.Context) error {
 // for its documents looks at others now.
 func (m *Materializer) heardOfSwitch(string) {
 	m.waits.notifyAll()
-	select {
-	case m.switched <- struct{}{}:
-	default:
+	m.lookAfter()
+}
+
+// look does the next piece of all that is to be done, and returns how long to wait for
+// the one after it, 0 if there is none.
+func (k *keeper) look(ctx context.Context) (wait time.Duration, err error) {
+	if err := k.refresh(ctx); err != nil {
+		return 0, err
+	}
+	if len(k.notServed()) > 0 {
+		k.aside()
+	}
+	sooner := func(d time.Duration) {
+		if d > 0 && (wait == 0 || d < wait) {
+			wait = d
+		}
+	}
+	for _, name := range k.names() {
+		all, err := k.st.Generations(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		lives, sweep := make(map[string]bool), false
+		for i := range all {
+			g := &all[i]
+			if g.State == store.Dropping {
+				sweep = true
+				continue
+			}
+			own := store.CollectionName{Name: name, Version: g.Version}.String()
+			lives[own] = true
+			d, err := k.tend(ctx, own, g)
+			if errors.Is(err, store.ErrNotFound) {
+				d, err = leastRest, nil // it was dropped meanwhile
+			}
+			if err != nil {
+				return 0, err
+			}
+			sooner(d)
+		}
+		k.tellGone(name, lives)
+		if sweep {
+			d, err := k.sweepSome(ctx)
+			if err != nil {
+				return 0, err
+			}
+			sooner(d)
+		}
+	}
+	return wait, nil
+}
+
+// tend does what is to be done about one generation.
+func (k *keeper) tend(ctx context.Context, own string, g *store.Generation) (wait time.Duration, err error) {
+	if g.State == store.Kept && !g.Until.IsZero() {
+		left := time.Until(g.Until)
+		if left > 0 {
+			return left, nil
+		}
+		if err := k.st.Retire(ctx, own); err != nil {
+			return 0, err
+		}
+		k.cfg.Logger.Info().Str("generation", own).Msg("dropped: it was kept for as long as it was to be")
+		return leastRest, nil
+	}
+	c := k.collection(own)
+	if c == nil {
+		return 0, nil
+	}
+	if !g.Filled {
+		return k.fillSome(ctx, own)
+	}
+	if g.State == store.Building {
+		return k.tryToSwitch(ctx, c)
+	}
+	delete(k.builds, own)
+	return 0, nil
+}
+
+// fillSome makes some rows of a generation.
+func (k *keeper) fillSome(ctx context.Context, own string) (wait time.Duration, err error) {
+	began := time.Now()
+	if _, err := k.st.Fill(ctx, own); err != nil {
+		return 0, err
+	}
+	k.lookAside()
+	if c := k.collection(own); c != nil && c.served.Load() {
+		k.table.Reread()
+	}
+	return rested(began), nil
+}
+
+// sweepSome removes some rows of generations that are being dropped.
+func (k *keeper) sweepSome(ctx context.Context) (wait time.Duration, err error) {
+	began := time.Now()
+	_, err = k.st.Sweep(ctx)
+	return rested(began), err
+}
+
+// rested is how long to wait after a slice that began then.
+func rested(began time.Time) time.Duration {
+	return min(max(time.Since(began), leastRest), mostRest)
+}
+
+// tellGone says once that the generation of a fold is not there any more. Its documents
+// are gone for runs, and reading goes on.
+func (k *keeper) tellGone(name string, lives map[string]bool) {
+	for _, c := range k.registry.Load().named[name] {
+		if !lives[c.own] && !k.told[c.own] {
+			k.cfg.Logger.Warn().Str("collection", c.name).Int("version", c.version).
+				Msg("the generation of this fold was dropped: nothing is folded by it any more")
+		}
+		k.told[c.own] = !lives[c.own]
 	}
 }

@@ -30,9 +30,15 @@ type leases struct {
 // document is never in the pool and in the lane at once.
 const carefully = "+careful"
 
+// besides does so for the pool of the generations that are not served.
+const besides = "+aside"
+
 func (l *leases) holderOf(h *hand) string {
-	if h.careful {
+	switch {
+	case h.careful:
 		return l.holder + carefully
+	case h.aside:
+		return l.holder + besides
 	}
 	return l.holder
 }
@@ -74,6 +80,7 @@ func (l *leases) take(ctx context.Context, h *hand, of []int) error {
 	if err != nil {
 		return err
 	}
+	var not []int
 	for i, a := range answers {
 		if a.Epoch == 0 {
 			h.settle(of[i], l.without(a))
@@ -82,9 +89,35 @@ func (l *leases) take(ctx context.Context, h *hand, of []int) error {
 			// each says that it has a document before it looks.
 			h.settle(of[i], delayed(lookLate))
 		}
+		if a.Why == store.NotRunnable {
+			not = append(not, of[i])
+		}
 		crowded = crowded || a.Why == store.Elsewhere
 	}
 	l.crowded.Store(crowded)
+	return l.lookAtHeld(ctx, h, not)
+}
+
+// lookAtHeld settles documents that could not be leased although they are dirty. What is
+// served is held then, or was paused just now, and this process may not know yet: who
+// waits for one of them would signal it again and again.
+func (l *leases) lookAtHeld(ctx context.Context, h *hand, of []int) error {
+	if len(of) == 0 {
+		return nil
+	}
+	keys := make([]store.Key, len(of))
+	for i := range of {
+		keys[i] = h.tickets[of[i]].Key
+	}
+	docs, err := l.e.st.Load(ctx, keys, store.WithoutViews)
+	if err != nil {
+		return err
+	}
+	for i := range docs {
+		if docs[i].Dirty() && !docs[i].Parked() {
+			h.settle(of[i], delayed(soon))
+		}
+	}
 	return nil
 }
 

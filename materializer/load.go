@@ -30,7 +30,7 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 		}
 		if r, idle := e.idle(h, doc); idle {
 			h.settle(left[i], r)
-			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil {
+			if !doc.Dirty() && doc.Applied > 0 && doc.Failure == nil && !h.aside {
 				e.hot.put(doc)
 			}
 			continue
@@ -59,7 +59,7 @@ func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]s
 	var cold []store.Key
 	for i, k := range keys {
 		ok := false
-		if !h.careful {
+		if !h.careful && !h.aside {
 			docs[i], ops[i], ok = e.hot.take(k)
 		}
 		if !ok {
@@ -110,7 +110,7 @@ func (e *engine) idle(h *hand, doc *store.Document) (r dispatcher.Result, idle b
 		return dispatcher.Result{Verdict: dispatcher.Done}, true
 	case doc.Failure != nil && doc.Failure.Delay > 0:
 		return delayed(doc.Failure.Delay), true
-	case !h.careful && e.suspect(doc.Since, doc.Lease):
+	case !h.careful && e.suspect(doc.Key, doc.Since, doc.Lease):
 		e.suspects.look()
 		return dispatcher.Result{Verdict: dispatcher.Done}, true
 	}

@@ -30,7 +30,10 @@ type Materializer struct {
 	suspects suspects
 	sharing  sharing
 	watch    watch
-	switched chan struct{} // receives when another generation of something is served
+	progress progress
+	// wake receives when there may be something to do about generations, and asidePoke
+	// when there may be documents to run of those that are not served.
+	wake, asidePoke chan struct{}
 	// refreshing is held while what is known of collections is made equal to the store.
 	refreshing sync.Mutex
 	// registry is replaced under mu.
@@ -78,6 +81,12 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
+	if !(cfg.BuildShare >= 0 && cfg.BuildShare <= 1) {
+		return nil, &InvalidError{Field: "Config.BuildShare", Got: fmt.Sprint(cfg.BuildShare), Want: "0 to 1"}
+	}
+	if cfg.BuildShare == 0 {
+		cfg.BuildShare = 0.5
+	}
 	if cfg.Batch == 0 {
 		cfg.Batch = defaultBatch
 	}
@@ -88,12 +97,13 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 		cfg.Announcements = defaultAnnouncements
 	}
 	m := &Materializer{
-		st:       st,
-		cfg:      cfg,
-		table:    dispatcher.NewTable(cfg.Queue, cfg.Workers),
-		ended:    make(chan struct{}),
-		switched: make(chan struct{}, 1),
-		suspects: suspects{poke: make(chan struct{}, 1)},
+		st:        st,
+		cfg:       cfg,
+		table:     dispatcher.NewTable(cfg.Queue, cfg.Workers),
+		ended:     make(chan struct{}),
+		wake:      make(chan struct{}, 1),
+		asidePoke: make(chan struct{}, 1),
+		suspects:  suspects{poke: make(chan struct{}, 1)},
 	}
 	m.registry.Store(&registry{own: make(map[string]*collection), named: make(map[string][]*collection)})
 	m.table.SampleWaits(func(d time.Duration) { m.counts.wait.observe(int64(d)) })

@@ -30,7 +30,7 @@ const (
 // mind looks after hands whose fold does not return. It costs nothing while
 // nothing runs, and a look each second while something does. It returns when ctx
 // has ended.
-func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-chan struct{}, ended func())) error {
+func (e *engine) mind(ctx context.Context, replace func(h *hand, over <-chan struct{}, ended func())) error {
 	replaced := make(chan struct{}, mostReplaced)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -56,7 +56,7 @@ func (e *engine) mind(ctx context.Context, replace func(careful bool, over <-cha
 					h.replaced(sync.OnceFunc(func() { close(over) }))
 					// The place is free when the other one has ended, not when the fold has
 					// returned: it may have taken documents by then.
-					replace(h.careful, over, func() { <-replaced })
+					replace(h, over, func() { <-replaced })
 				default:
 				}
 			}
@@ -98,7 +98,7 @@ func (e *engine) seized(ctx context.Context, h *hand) {
 		e.cfg.Logger.Warn().Stringer("document", e.shown(key)).Dur("after", patience).Int("others", len(tickets)).
 			Msg("a fold takes long, its worker is replaced until it returns")
 	}
-	e.Done(tickets, results)
+	e.back(h, tickets, results)
 	if bytes > 0 {
 		e.budget.give(bytes)
 	}

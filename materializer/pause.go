@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -53,20 +54,28 @@ func (m *Materializer) refresh(ctx context.Context) error {
 	if m.learn(stored) {
 		m.table.Reread()
 		m.suspects.look()
+		m.lookAside()
 	}
 	return nil
 }
 
-// learn takes up what the store says of collections, and reports whether one goes on.
-func (m *Materializer) learn(stored []store.Collection) (resumed bool) {
+// learn takes up what the store says of collections, and reports whether there is
+// something to read: one goes on, or another generation is served.
+func (m *Materializer) learn(stored []store.Collection) (read bool) {
 	for _, s := range stored {
 		for _, c := range m.registry.Load().named[s.Name] {
-			resumed = c.paused.Swap(s.Paused) && !s.Paused || resumed
-			c.served.Store(c.version == s.Version)
+			until := int64(0)
+			if s.Held > 0 {
+				until = time.Now().Add(s.Held).UnixNano()
+			}
+			read = c.held.Swap(until) > 0 && until == 0 || read
+			read = c.paused.Swap(s.Paused) && !s.Paused || read
+			served := c.version == s.Version
+			read = c.served.Swap(served) != served || read
 			m.tell(c, s.Version)
 		}
 	}
-	return resumed
+	return read
 }
 
 // tell says once that the fold of a collection makes what is not served.

@@ -15,7 +15,8 @@ type (
 	stuckError = worker.StuckError[dispatcher.Ticket]
 )
 
-// pools are the pools of one Run: that of the workers, that of the suspects, and
+// pools are the pools of one Run: that of the workers, that of the suspects, that of the
+// generations which are not served, and
 // one of a single worker for each whose fold does not return.
 type pools struct {
 	*engine
@@ -34,10 +35,18 @@ func (p *pools) careful(ctx context.Context, src source) error {
 	return p.start(ctx, src, worker.Pool[dispatcher.Ticket, dispatcher.Result]{Workers: 1, Batch: 1, Work: p.engine.careful})
 }
 
-// replace runs one worker until over is closed.
-func (p *pools) replace(ctx context.Context, careful bool, over <-chan struct{}) error {
-	if careful {
+// aside runs workers on documents that are not served.
+func (p *pools) aside(ctx context.Context, src source, workers int) error {
+	return p.start(ctx, src, worker.Pool[dispatcher.Ticket, dispatcher.Result]{Workers: workers, Batch: p.cfg.Batch, Work: p.workAside})
+}
+
+// replace runs one worker in place of that which has the hand, until over is closed.
+func (p *pools) replace(ctx context.Context, h *hand, over <-chan struct{}) error {
+	switch {
+	case h.careful:
 		return p.careful(ctx, replacement{p.lane, over})
+	case h.aside:
+		return p.aside(ctx, replacement{p.engine.aside, over}, 1)
 	}
 	return p.run(ctx, replacement{p.engine, over}, 1)
 }

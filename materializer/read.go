@@ -146,7 +146,7 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		return true, nil
 	}
 	switch {
-	case m.suspect(doc.Since, doc.Lease):
+	case m.suspect(ownKey(&doc), doc.Since, doc.Lease):
 		m.suspects.look() // the pool would pass it over
 	case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing.elsewhere(doc.Lease):
 		// It is looked at when that is over, also if the table has no room for it.
@@ -163,12 +163,21 @@ func (m *Materializer) nudge(key Key) {
 	if !m.running.Load() {
 		return
 	}
-	if c := m.collection(key.Collection); c == nil || c.paused.Load() {
+	if c := m.collection(key.Collection); c == nil || c.paused.Load() || c.isHeld() {
 		return
 	}
 	if s := m.table.State(key); s == dispatcher.Idle || s == dispatcher.Cooling {
-		m.table.Signal(key)
+		m.again(key)
 	}
+}
+
+// again says that a document is dirty to who runs it.
+func (m *Materializer) again(own Key) {
+	if c := m.collection(own.Collection); c != nil && !c.served.Load() {
+		m.lookAside()
+		return
+	}
+	m.table.Signal(own)
 }
 
 // view decodes a loaded document.

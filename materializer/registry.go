@@ -63,6 +63,15 @@ func (m *Materializer) generations() []string {
 	return slices.Sorted(maps.Keys(m.registry.Load().own))
 }
 
+// served returns those of them that are served, and notServed the others, as far as is
+// known.
+func (m *Materializer) served() []string    { return m.thatAre(true) }
+func (m *Materializer) notServed() []string { return m.thatAre(false) }
+
+func (m *Materializer) thatAre(served bool) []string {
+	return slices.DeleteFunc(m.generations(), func(own string) bool { return m.collection(own).served.Load() != served })
+}
+
 // ownKey returns the document as runs call it, which was loaded by the name of its
 // collection.
 func ownKey(doc *store.Document) Key {
@@ -87,19 +96,28 @@ func (m *Materializer) shown(k Key) Key {
 }
 
 // announce puts documents on the bus that the store says to be dirty, by the names of
-// their generations here. What is appended is news for all of them.
+// their generations here. What is appended is news for all of them; those that are not
+// served are read from the store.
 func (m *Materializer) announce(keys []Key) {
 	var few [8]Key
 	m.appended.Publish(m.own(few[:0], keys)...)
 }
 
-// own appends documents as the store announces them to those of the generations here.
+// own appends documents as the store announces them to those of the generations that are
+// made here and served.
 func (m *Materializer) own(to, keys []Key) []Key {
-	r := m.registry.Load()
+	r, aside := m.registry.Load(), false
 	for _, k := range keys {
 		for _, c := range r.meant(k.Collection) {
-			to = append(to, Key{Collection: c.own, ID: k.ID})
+			if c.served.Load() {
+				to = append(to, Key{Collection: c.own, ID: k.ID})
+			} else {
+				aside = true
+			}
 		}
+	}
+	if aside {
+		m.lookAside()
 	}
 	return to
 }

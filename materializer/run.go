@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
@@ -80,11 +81,10 @@ func (m *Materializer) suspectsLeft(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	for row, err := range m.st.Runnable(ctx, m.generations()) {
-		if err != nil || m.suspects.suspect(row.Since) {
+	for row, err := range m.mayBeSuspects(ctx) {
+		if err != nil || m.suspectSince(row.Key, row.Since) {
 			return true
 		}
-		break // the oldest is first
 	}
 	stored, err := m.st.Collections(ctx)
 	return err != nil || slices.ContainsFunc(stored, func(c store.Collection) bool { return c.Paused })
@@ -111,16 +111,19 @@ func (m *Materializer) run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
 	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
-	g.Go(func() error { return m.keep(yield.Start(ctx, "keep", 0)) })
+	aside := sync.OnceFunc(func() {
+		g.Go(func() error { return pools.aside(yield.Start(ctx, "aside", 0), e.aside, m.cfg.asideWorkers()) })
+	})
+	g.Go(func() error { return newKeeper(e, aside).keep(yield.Start(ctx, "keep", 0)) })
 	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0), e.hot.turn) })
 	g.Go(func() error {
 		replaced := 0
-		return e.mind(yield.Start(ctx, "mind", 0), func(careful bool, over <-chan struct{}, ended func()) {
+		return e.mind(yield.Start(ctx, "mind", 0), func(h *hand, over <-chan struct{}, ended func()) {
 			replaced++
 			n := replaced
 			g.Go(func() error {
 				defer ended()
-				return pools.replace(yield.Start(ctx, "replacement", n), careful, over)
+				return pools.replace(yield.Start(ctx, "replacement", n), h, over)
 			})
 		})
 	})
@@ -152,7 +155,11 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 	if err != nil {
 		return store.Claim{}, err
 	}
-	if err := m.refresh(ctx); err != nil {
+	err = m.refresh(ctx)
+	if err == nil && claim.Unclean {
+		err = m.suspectUpTo(ctx, claim.End)
+	}
+	if err != nil {
 		giveUp := claim.Release
 		if claim.Unclean {
 			giveUp = claim.Abandon
@@ -161,7 +168,6 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 		return store.Claim{}, errors.Join(err, giveUp())
 	}
 	if claim.Unclean {
-		m.suspects.end.Store(int64(claim.End))
 		m.cfg.Logger.Warn().Msg("the last run ended without a word: documents that were dirty then are run one at a time")
 	}
 	return claim, nil
@@ -171,11 +177,11 @@ func (m *Materializer) claim(ctx context.Context) (store.Claim, error) {
 // where Run learns that the store is closed.
 func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] {
 	return func(yield func(store.Runnable, error) bool) {
-		for row, err := range e.st.Runnable(ctx, e.generations()) {
+		for row, err := range e.st.Runnable(ctx, e.served()) {
 			if errors.Is(err, store.ErrClosed) {
 				e.fail(err)
 			}
-			if err == nil && e.suspect(row.Since, row.Lease) {
+			if err == nil && e.suspect(row.Key, row.Since, row.Lease) {
 				// The lane reads them itself, but has to be told: whoever made the document
 				// runnable may not have been heard.
 				e.suspects.look()

@@ -72,6 +72,9 @@ var (
 	// ErrStarted means that Run was called before, or that Register was called
 	// after it.
 	ErrStarted = errors.New("refold: materializer was started before")
+	// ErrHindered means that something is in the way of serving a generation; see
+	// [HinderedError].
+	ErrHindered = errors.New("refold: cannot serve version")
 	// ErrUnsupported means that the store does not have the role that is needed.
 	ErrUnsupported = errors.New("refold: store does not support this")
 	// ErrLeaseLost is how the run of a document ends that another process has taken

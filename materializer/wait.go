@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -72,9 +71,9 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 	return c.Wait(ctx, end, ids...)
 }
 
-// wait waits for the runnable documents, then for those of paused collections, and
+// wait waits for the runnable documents, then for those that are held back, and
 // then looks at the parked ones. One that is resumed just before that is in
-// neither, so that the runnable ones are looked at once more.
+// neither, so that the dirty ones are looked at once more.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
 	if _, err := m.st.Resolve(ctx, token, nil); err != nil {
 		return err
@@ -82,7 +81,7 @@ func (m *Materializer) wait(ctx context.Context, token Token, collections []stri
 	for {
 		again, err := m.waitForRunnable(ctx, token, collections)
 		if err == nil && !again {
-			again, err = m.waitForPaused(ctx, token, collections)
+			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil {
 			return err
@@ -92,7 +91,7 @@ func (m *Materializer) wait(ctx context.Context, token Token, collections []stri
 		}
 		parked, err := m.parkedBehind(ctx, token, collections)
 		if err == nil {
-			again, err = m.waitForRunnable(ctx, token, collections)
+			again, err = m.waitForHeldBack(ctx, token, collections)
 		}
 		if err != nil || !again {
 			return cmp.Or(err, parked)
@@ -128,19 +127,12 @@ func (m *Materializer) waitForRunnable(ctx context.Context, token Token, collect
 	return waited, nil
 }
 
-// waitForPaused waits for a document of a paused collection that lacks something
-// the token covers; it is not among the runnable ones. It reports false if there is
-// none.
-func (m *Materializer) waitForPaused(ctx context.Context, token Token, collections []string) (bool, error) {
-	stored, err := m.st.Collections(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range stored {
-		if !c.Paused || !slices.Contains(collections, c.Name) {
-			continue
-		}
-		key, err := m.lackingIn(ctx, token, c.Name)
+// waitForHeldBack waits for a document that lacks something the token covers, be it
+// runnable, or of a collection that is paused or held: those are not among the runnable
+// ones. It reports false if there is none.
+func (m *Materializer) waitForHeldBack(ctx context.Context, token Token, collections []string) (bool, error) {
+	for _, c := range collections {
+		key, err := m.lackingIn(ctx, token, c)
 		if err != nil {
 			return false, err
 		}
@@ -156,7 +148,7 @@ func (m *Materializer) waitForPaused(ctx context.Context, token Token, collectio
 	return false, nil
 }
 
-// lackingIn returns a document of a paused collection that lacks something the token
+// lackingIn returns a document of a collection that lacks something the token
 // covers and is not parked, or the zero key. That is the oldest one or none, unless
 // the token has writers that are ahead of others: then all are looked at.
 func (m *Materializer) lackingIn(ctx context.Context, token Token, collection string) (Key, error) {

@@ -70,6 +70,8 @@ func (m *Materializer) sweep(ctx context.Context, also func()) error {
 		}
 		m.table.Reread()
 		m.table.Trim()
+		m.lookAside()
+		m.lookAfter()
 		also()
 	}
 }
@@ -85,11 +87,11 @@ func (m *Materializer) lookAround(ctx context.Context) (overlooked []Key, err er
 	m.watch.mu.Lock()
 	before := m.watch.seen
 	m.watch.mu.Unlock()
-	for row, err := range m.st.Runnable(ctx, m.generations()) {
+	for row, err := range m.st.Runnable(ctx, m.served()) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Wait > 0 || m.suspect(row.Since, row.Lease) || m.sharing.elsewhere(row.Lease) || m.inTable(row.Key) || len(seen) == mostWatched {
+		if row.Wait > 0 || m.suspect(row.Key, row.Since, row.Lease) || m.sharing.elsewhere(row.Lease) || m.inTable(row.Key) || len(seen) == mostWatched {
 			continue
 		}
 		s := sighting{now, row.Since.Position}

@@ -17,7 +17,10 @@ import (
 // slow come last, one by one, and the others are given back before. When folds
 // have taken long, what they made is stored, and the rest goes back to the queue.
 func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
-	h := newHand(tickets...)
+	return e.workOn(ctx, newHand(tickets...))
+}
+
+func (e *engine) workOn(ctx context.Context, h *hand) []dispatcher.Result {
 	e.begin(h)
 	defer e.end(ctx, h)
 	quick, alone := e.slow.split(h, e.unpaused(h))
@@ -37,7 +40,7 @@ func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispat
 		}
 	}
 	if err != nil {
-		e.trouble(ctx, err, h, h.unsettled(all(len(tickets))))
+		e.trouble(ctx, err, h, h.unsettled(all(len(h.tickets))))
 	} else if some {
 		e.troubles.Store(0)
 	}
@@ -55,13 +58,17 @@ func perhapsOfOne(ctx context.Context, err error) bool {
 // unpaused settles the documents of paused collections: the store has them, and
 // they are signalled when the collection goes on. If that is just now, they have
 // the requeue flag. One of another materializer's collection, which somebody
-// appended through this one, is that one's business.
+// appended through this one, is that one's business. What is held is read again when that
+// is over, and what the other pool has is looked at again soon.
 func (e *engine) unpaused(h *hand) []int {
 	going := make([]int, 0, len(h.tickets))
 	for i := range h.tickets {
-		if c := e.collection(h.tickets[i].Key.Collection); c == nil || c.paused.Load() {
+		switch c := e.collection(h.tickets[i].Key.Collection); {
+		case c == nil || c.paused.Load() || c.isHeld():
 			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
-		} else {
+		case !h.aside && e.aside.busy.Load() > 0 && e.aside.has(h.tickets[i].Key):
+			h.settle(i, delayed(soon))
+		default:
 			going = append(going, i)
 		}
 	}
@@ -71,6 +78,15 @@ func (e *engine) unpaused(h *hand) []int {
 // giveBack gives back what is settled while others of the hand go on.
 func (e *engine) giveBack(h *hand) {
 	if tickets, results := h.settledNow(); len(tickets) > 0 {
+		e.back(h, tickets, results)
+	}
+}
+
+// back gives documents back to where the hand has them from.
+func (e *engine) back(h *hand, tickets []dispatcher.Ticket, results []dispatcher.Result) {
+	if h.aside {
+		e.aside.Done(tickets, results)
+	} else {
 		e.Done(tickets, results)
 	}
 }

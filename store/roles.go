@@ -50,6 +50,8 @@ type Collection struct {
 	Version int
 	// Paused tells that its documents are held back, see [Pauser].
 	Paused bool
+	// Held is for how long what is served is held yet, see [Generator]; 0 if it is not.
+	Held time.Duration
 }
 
 // Resolver answers what a token means.

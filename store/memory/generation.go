@@ -42,8 +42,15 @@ func (c *collection) ofVersion(version int) *generation {
 
 // heldBackLocked reports whether no document of a generation is to be run.
 func (c *collection) heldBackLocked(g *generation, now time.Time) bool {
-	left := c.heldUntil.Sub(now)
-	return c.paused || g == c.generation && left > 0 && left <= store.MaxHold
+	return c.paused || g == c.generation && c.held(now) > 0
+}
+
+// held returns for how long what is served is held yet.
+func (c *collection) held(now time.Time) time.Duration {
+	if left := c.heldUntil.Sub(now); left > 0 && left <= store.MaxHold {
+		return left
+	}
+	return 0
 }
 
 // generationLocked returns the generation that a name means and where it is, nil if

@@ -145,10 +145,10 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
-	all := make([]store.Collection, 0, len(s.collections))
+	all, now := make([]store.Collection, 0, len(s.collections)), time.Now()
 	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
 		c := s.collections[name]
-		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused})
+		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused, Held: c.held(now)})
 	}
 	return all, nil
 }

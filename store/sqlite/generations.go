@@ -130,9 +130,15 @@ func (w *holdWork) do(t *transaction) error {
 	return t.run.exec(setClosing, in.id, until)
 }
 
-// held reports whether what is served is held at a moment. What would be held for
-// longer than can be asked for is left from before the clock was set back.
-func held(until int64, now time.Time) bool {
+// held reports whether what is served is held at a moment.
+func held(until int64, now time.Time) bool { return heldFor(until, now) > 0 }
+
+// heldFor returns for how long it is held yet. What would be held for longer than can be
+// asked for is left from before the clock was set back.
+func heldFor(until int64, now time.Time) time.Duration {
 	left := time.Duration(until - now.UnixNano())
-	return until > 0 && left > 0 && left <= store.MaxHold
+	if until > 0 && left > 0 && left <= store.MaxHold {
+		return left
+	}
+	return 0
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -74,7 +75,9 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	var all []store.Collection
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(allCollections, func(row []driver.Value) bool {
-			all = append(all, store.Collection{Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2])})
+			all = append(all, store.Collection{
+				Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2]), Held: heldFor(integer(row[3]), time.Now()),
+			})
 			return true
 		})
 	})

@@ -154,7 +154,7 @@ var statements = [statementCount]struct{ what, sql string }{
 	getGeneration: {"reading a generation", `
 		SELECT g.id, g.space, g.version, g.id = c.serving, c.paused, c.switched, c.closing` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
-		SELECT name, version, paused FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
+		SELECT name, version, paused, closing FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
 
 	getDocument: {"reading a document", `

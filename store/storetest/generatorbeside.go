@@ -195,7 +195,13 @@ var besideChecks = []check{
 			f.Errorf("a run in hand was not stored")
 		}
 		f.append(key("a"), "5")
+		if left := f.held("notes"); left <= 0 || left > store.MaxHold {
+			f.Errorf("it is held for %v", left)
+		}
 		hold(0)
+		if left := f.held("notes"); left != 0 {
+			f.Errorf("it is held for %v when that was ended", left)
+		}
 		f.mustRun("a")
 		hold(20 * time.Millisecond)
 		for deadline := time.Now().Add(patience); len(f.runnable("notes")) == 0; time.Sleep(time.Millisecond) {

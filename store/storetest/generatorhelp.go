@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -69,6 +70,21 @@ func (f *fixture) servedVersion(collection string) int {
 	for _, c := range collections {
 		if c.Name == collection {
 			return c.Version
+		}
+	}
+	return 0
+}
+
+// held returns for how long what is served of a collection is held yet.
+func (f *fixture) held(collection string) time.Duration {
+	f.Helper()
+	collections, err := f.b.Collections(background)
+	if err != nil {
+		f.Fatalf("Collections: %v", err)
+	}
+	for _, c := range collections {
+		if c.Name == collection {
+			return c.Held
 		}
 	}
 	return 0
