@@ -322,7 +322,7 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	}
 	var keep *store.LeaseTerms
 	if e.leases != nil {
-		if e.inPool(key) { // since the page was read
+		if e.inPool(key) || e.aside.has(key) { // since the page was read
 			h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
 			return nil
 		}

@@ -405,16 +405,26 @@ func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
 		return nil, fmt.Errorf("%w: collections", errInjected)
 	}
 	all, err := h.sh.inner.Collections(context.Background())
-	if pl, ok := at(ctx); ok && err == nil && learns(pl.name) {
+	if pl, ok := at(ctx); ok && err == nil && (learns(pl.name) || pl.name == "operator" && h.asking) {
+		h.asking = h.asking && pl.name != "operator"
 		h.paused = h.sh.model.paused
 	}
+	return all, err
+}
+
+// Generations implements [store.Generator].
+func (h *handle) Generations(ctx context.Context, name string) (all []store.Generation, err error) {
+	err = h.read(ctx, "generations", func() (err error) {
+		all, err = h.sh.inner.Generations(context.Background(), name)
+		return err
+	})
 	return all, err
 }
 
 // learns reports whether a goroutine reads the collections to learn which of them are
 // paused, and not for an answer.
 func learns(name string) bool {
-	return name == "run" || name == "operator" || strings.HasSuffix(name, "/follow0") || strings.HasSuffix(name, "/sweep0")
+	return name == "run" || strings.HasSuffix(name, "/follow0") || strings.HasSuffix(name, "/sweep0") || strings.HasSuffix(name, "/keep0")
 }
 
 // Count implements [store.Censor].

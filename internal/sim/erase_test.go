@@ -13,6 +13,9 @@ import (
 // Pause implements [store.Pauser].
 func (h *handle) Pause(ctx context.Context, name string, paused bool) error {
 	sh, w := h.sh, h.p.w
+	if pl, ok := at(ctx); ok && pl.name == "operator" {
+		h.asking = true
+	}
 	return h.write(ctx, fmt.Sprintf("pause %t", paused), func(bool) error {
 		sh.model.paused = paused
 		if w.rare.Pauses++; !paused {

@@ -132,7 +132,7 @@ var mutants = []mutant{
 		{"materializer/read.go", "case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing", "case m.sharing"},
 	}},
 	{"drained beside a document that is resumed", []edit{
-		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForRunnable(ctx, token, collections)\n\t\t}\n", ""},
+		{"materializer/wait.go", "\t\tif err == nil {\n\t\t\tagain, err = m.waitForHeldBack(ctx, token, collections)\n\t\t}\n", ""},
 	}},
 	{"lease released by a stale holder", []edit{
 		{"store/memory/lease.go", "\treturn s.ofHolder(ctx, holder, held, func(l *lease) { *l = lease{} })\n", `	had, err := s.ofHolder(ctx, holder, held, func(*lease) {})
@@ -171,7 +171,7 @@ var mutants = []mutant{
 		{"materializer/lease.go", "\tanswers, err := l.ask(ctx, h, keys, false)\n", "\tanswers, err := l.ask(ctx, h, keys, true)\n"},
 	}},
 	{"the lane looks only at the oldest documents", []edit{
-		{"materializer/careful.go", "\t\t\tif l.e.leases != nil {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tbreak\n", "\t\t\tbreak\n"},
+		{"materializer/careful.go", "if err == nil && (!shared && !m.suspectSince", "if err == nil && (!m.suspect(row.Key, row.Since, row.Lease) || !shared && !m.suspectSince"},
 	}},
 	{"folded under the lease of another holder", []edit{
 		{"materializer/load.go", "\t\tif e.leases.lost(h, left[i], doc) {\n\t\t\tcontinue\n\t\t}\n", ""},
@@ -192,7 +192,7 @@ var mutants = []mutant{
 		{"materializer/pause.go", "\t\tm.table.Reread()\n\t\tm.suspects.look()\n", ""},
 	}},
 	{"runs go on while the collection is paused", []edit{
-		{"materializer/work.go", "c == nil || c.paused.Load() {", "c == nil {"},
+		{"materializer/work.go", "c == nil || c.paused.Load() || c.isHeld():", "c == nil || c.isHeld():"},
 	}},
 	{"a discard leaves runs in hand", []edit{
 		{"store/memory/parking.go", "\td.epoch, d.lease = s.changes, lease{}\n", "\td.lease = lease{}\n"},

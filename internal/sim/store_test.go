@@ -186,8 +186,9 @@ type handle struct {
 	// unsure tells that a call about a lease failed: it may have some that it does not
 	// know of.
 	unsure bool
-	// paused is what the process knows of its collection.
-	paused bool
+	// paused is what the process knows of its collection. asking tells that an operator
+	// in it is about to learn it.
+	paused, asking bool
 }
 
 var _ store.Backend = (*handle)(nil)
