@@ -58,9 +58,9 @@ func (w *world) hostAgain() {
 }
 
 // follow goes on from the cursor, for as long as the process runs.
-func (f *follower) follow(ctx context.Context, pl place) {
+func (f *follower) follow(_ context.Context, pl place) {
 	p, w := pl.p, pl.p.w
-	ctx = within(p.follows, p, pl.name)
+	ctx := within(p.follows, p, pl.name)
 	w.park(pl, "begins", nil)
 	for first := true; !p.dead.Load(); first = false {
 		if !first {

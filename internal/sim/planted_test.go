@@ -68,7 +68,7 @@ var mutants = []mutant{
 		{"dispatcher/table.go", "\trequeue := e.state == Requeue\n", "\trequeue := r.Seen\n"},
 		{"materializer/work.go", "\treturn h.finish(ctx)\n", `	results := h.finish(ctx)
 	for i := range results {
-		results[i].Seen = e.table.State(tickets[i].Key) == dispatcher.Requeue
+		results[i].Seen = e.table.State(h.tickets[i].Key) == dispatcher.Requeue
 	}
 	yield.At(ctx, "has checked, will act")
 	return results
