@@ -181,7 +181,7 @@ func (m *Materializer) stateOf(ctx context.Context, doc *store.Document, c *coll
 		return StateParked, nil
 	case doc.Dirty() && c.paused.Load() && !busy:
 		return StatePaused, nil
-	case doc.Dirty() && m.suspect(ownKey(doc), doc.Since, doc.Lease):
+	case doc.Dirty() && m.suspect(m.ownKey(doc), doc.Since, doc.Lease):
 		return StateSuspect, nil
 	case doc.Lease.Left > 0 && doc.Lease.Holder != m.sharing.holder() && !busy && (m.cfg.Shared || !m.running.Load()):
 		return StateLeased, nil

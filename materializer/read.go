@@ -145,14 +145,15 @@ func (m *Materializer) enough(ctx context.Context, doc store.Document, seq int64
 		})
 		return true, nil
 	}
+	own := m.ownKey(&doc)
 	switch {
-	case m.suspect(ownKey(&doc), doc.Since, doc.Lease):
+	case m.suspect(own, doc.Since, doc.Lease):
 		m.suspects.look() // the pool would pass it over
 	case doc.Failure != nil && doc.Failure.Delay > 0, m.sharing.elsewhere(doc.Lease):
 		// It is looked at when that is over, also if the table has no room for it.
 		// A signal would then be one that is answered at once, and so on in a circle.
 	default:
-		m.nudge(ownKey(&doc))
+		m.nudge(own)
 	}
 	return false, nil
 }

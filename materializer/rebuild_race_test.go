@@ -204,7 +204,7 @@ func TestWhatIsServedIsHeldForAMoment(t *testing.T) {
 			}
 			var longest time.Duration
 			began := time.Now()
-			for i := 0; time.Since(began) < 20*time.Second; i++ {
+			for i := 0; time.Since(began) < 5*time.Second; i++ {
 				id := fmt.Sprint("d", i%3)
 				token := p.append(id, "x")
 				asked := time.Now()
@@ -224,6 +224,42 @@ func TestWhatIsServedIsHeldForAMoment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is held is not folded, and not passed over by who waits: Drain ends when the
+// views are there.
+func TestHeldIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(nil)
+		p := newProcess(t, st, materializer.Config{}, upTo(fold)).start()
+		p.append("a", "x")
+		settle()
+		look := func() {
+			if err := p.m.Unpause(t.Context(), "texts"); err != nil { // it looks at the store
+				t.Fatal(err)
+			}
+		}
+		if err := st.Hold(t.Context(), "texts", 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		p.append("a", "y")
+		drained := make(chan error, 1)
+		go func() { drained <- p.m.Drain(t.Context()) }()
+		time.Sleep(4 * time.Second)
+		p.wantView("a", "x", 1, 2)
+		select {
+		case err := <-drained:
+			t.Errorf("Drain returned %v although a view lacks something", err)
+		default:
+		}
+		time.Sleep(2 * time.Second)
+		look()
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		p.wantView("a", "x y", 2, 2)
+	})
 }
 
 // A build goes on while documents that are served wait all the time, and they go on while

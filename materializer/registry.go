@@ -73,9 +73,14 @@ func (m *Materializer) thatAre(served bool) []string {
 }
 
 // ownKey returns the document as runs call it, which was loaded by the name of its
-// collection.
-func ownKey(doc *store.Document) Key {
-	return Key{Collection: store.CollectionName{Name: doc.Key.Collection, Version: doc.Version}.String(), ID: doc.Key.ID}
+// collection; its key as it is if the fold that makes it is not registered here.
+func (m *Materializer) ownKey(doc *store.Document) Key {
+	for _, c := range m.registry.Load().named[doc.Key.Collection] {
+		if c.version == doc.Version {
+			return Key{Collection: c.own, ID: doc.Key.ID}
+		}
+	}
+	return doc.Key
 }
 
 // bare returns the document as readers call it.

@@ -198,7 +198,8 @@ func TestF13_RebuildIsKilledWhileWritersAppend(t *testing.T) {
 	began = time.Now()
 	killed := 0
 	during := w.during(func() {
-		for deadline := time.Now().Add(time.Hour); ; time.Sleep(10 * time.Millisecond) {
+		poll := max(10*time.Millisecond, time.Duration(w.documents)*5*time.Microsecond) // a look takes time in proportion to what is dirty
+		for deadline := time.Now().Add(time.Hour); ; time.Sleep(poll) {
 			left, building := w.building()
 			if !building {
 				break
