@@ -33,8 +33,9 @@ import (
 // in order of position, so that what was in hand is among the first, and only those are
 // suspects; one that was further on is among them after the next end.
 type suspects struct {
-	end  atomic.Int64  // position; 0 is none
-	poke chan struct{} // receives when there may be one more
+	end  atomic.Int64         // position; 0 is none
+	poke chan struct{}        // receives when there may be one more
+	lane atomic.Pointer[lane] // that of this process; nil before Run
 }
 
 // look makes the lane look for suspects.
@@ -277,8 +278,11 @@ func (e *engine) careful(ctx context.Context, tickets []dispatcher.Ticket) []dis
 	return h.finish(ctx)
 }
 
-// has reports whether the lane has a document in hand.
+// has reports whether the lane has a document in hand. A nil lane has none.
 func (l *lane) has(key store.Key) bool {
+	if l == nil {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, has := l.inHand[key]

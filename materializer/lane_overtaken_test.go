@@ -1,6 +1,7 @@
 package materializer_test
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -80,6 +81,56 @@ func TestFoldThatExitsTwiceLeavesNoLease(t *testing.T) {
 		}
 		if doc := a.load("d"); doc.Lease.Holder != "" {
 			t.Errorf("the document is %+v", doc)
+		}
+	})
+}
+
+// counted counts the leases that are asked for, and lets time pass when they are many.
+type counted struct {
+	store.Backend
+	leases atomic.Int32
+}
+
+const tooMany = 100
+
+func (c *counted) Lease(ctx context.Context, holder string, terms store.LeaseTerms, keys []store.Key, over bool) ([]store.Leased, error) {
+	if c.leases.Add(1) > tooMany {
+		time.Sleep(time.Second)
+	}
+	return c.Backend.Lease(ctx, holder, terms, keys, over)
+}
+
+// A reader that waits for a document which the lane folds still does not send the
+// pool to it again and again, also if the table has no room for a delay.
+func TestReaderWaitsForTheLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &counted{Backend: memory.New(nil)}
+		held := newHold()
+		spec := specOf(held.fold)
+		spec.Retry.First, spec.Retry.Cap = time.Hour, time.Hour
+		a := newRig(t, st, materializer.Config{Shared: true, Workers: 1, Queue: 1}, spec)
+		a.append("d", "hold")
+		leaseFor(t, st.Backend, "dead", "d", time.Second, false)
+		time.Sleep(2 * time.Second)
+		a.start()
+		<-held.reached
+		time.Sleep(pastLease)
+		a.append("other", "!fail") // its delay takes the room
+		time.Sleep(2 * time.Second)
+		a.finishFor("other", "d", `{"Words":["hold"],"Seqs":[1]}`)
+		token := a.append("d", "x")
+		read := make(chan error, 1)
+		go func() {
+			_, err := a.texts.Get(context.Background(), "d", materializer.AtLeast(token))
+			read <- err
+		}()
+		time.Sleep(10 * time.Second)
+		if n := st.leases.Load(); n > tooMany {
+			t.Errorf("%d leases were asked for", n)
+		}
+		close(held.goOn)
+		if err := <-read; err != nil {
+			t.Error(err)
 		}
 	})
 }
