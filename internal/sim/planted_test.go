@@ -133,18 +133,6 @@ var mutants = []mutant{
 	return had, err
 `},
 	}},
-	{"lease lengthened by a stale holder", []edit{
-		{"store/memory/lease.go", "\treturn s.ofHolder(ctx, holder, held, func(l *lease) { l.lengthen(terms, time.Now()) })\n", `	had, err := s.ofHolder(ctx, holder, held, func(*lease) {})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range held {
-		if _, d := s.namedLocked(h.Key); d != nil && d.lease.holder != "" {
-			d.lease.lengthen(terms, time.Now())
-		}
-	}
-	return had, err
-`},
-	}},
 	{"a kept lease lengthened without an end", []edit{
 		{"store/memory/lease.go", "most.Before(l.until) {\n", "most.Before(l.taken) {\n"},
 	}},
@@ -183,8 +171,5 @@ var mutants = []mutant{
 	}},
 	{"a discard leaves runs in hand", []edit{
 		{"store/memory/parking.go", "\td.epoch, d.lease = s.changes, lease{}\n", "\td.lease = lease{}\n"},
-	}},
-	{"the pool does not look at the lane", []edit{
-		{"materializer/lease.go", "\t\t} else if l.e.lane.has(keys[i]) {\n", "\t\t} else if false {\n"},
 	}},
 }
