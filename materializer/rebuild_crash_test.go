@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,10 +88,10 @@ func crashesAt(t *testing.T, cfg materializer.Config, die int) (died bool) {
 		old.halt()
 
 		st := &steps{newTap(inner)}
-		passed := 0
+		var passed atomic.Int64
 		st.onPoint(func(point string) error {
 			if point == atStep || point == stepDone || point == atCommit || point == committed {
-				if passed++; passed == die {
+				if passed.Add(1) == int64(die) {
 					died = true
 					return st.kill()
 				}

@@ -390,7 +390,7 @@ func (h *handle) stream(ctx context.Context, call string, of func() iter.Seq2[st
 }
 
 // Collections implements [store.Registrar]. It does not yield, because it is called
-// with a mutex held, that of what is paused.
+// with a mutex held, that of what is known of collections.
 func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
 	w := h.p.w
 	if h.p.dead.Load() {
@@ -412,7 +412,8 @@ func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
 	return all, err
 }
 
-// Generations implements [store.Generator].
+// Generations implements [store.Generator], of which a process with one version of each
+// fold needs nothing else.
 func (h *handle) Generations(ctx context.Context, name string) (all []store.Generation, err error) {
 	err = h.read(ctx, "generations", func() (err error) {
 		all, err = h.sh.inner.Generations(context.Background(), name)

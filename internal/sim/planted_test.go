@@ -146,7 +146,7 @@ var mutants = []mutant{
 		{"materializer/lease.go", "\tanswers, err := l.ask(ctx, h, keys, false)\n", "\tanswers, err := l.ask(ctx, h, keys, true)\n"},
 	}},
 	{"the lane looks only at the oldest documents", []edit{
-		{"materializer/careful.go", "if err == nil && (!shared && !m.suspectSince", "if err == nil && (!m.suspect(row.Key, row.Since, row.Lease) || !shared && !m.suspectSince"},
+		{"materializer/suspects.go", "if err == nil && (!shared && !m.suspectSince", "if err == nil && (!m.suspect(row.Key, row.Since, row.Lease) || !shared && !m.suspectSince"},
 	}},
 	{"folded under the lease of another holder", []edit{
 		{"materializer/load.go", "\t\tif e.leases.lost(h, left[i], doc) {\n\t\t\tcontinue\n\t\t}\n", ""},
