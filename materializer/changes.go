@@ -67,15 +67,34 @@ func (c *Collection[S, O]) Changes(ctx context.Context, from Cursor) iter.Seq2[C
 				yield(Changed[S]{}, ended)
 				return
 			}
-			select {
-			case <-w.wake:
-			case <-c.m.ended:
-				ended = c.m.notRunning()
-			case <-ctx.Done():
+			ended = c.m.woken(ctx, w)
+			if ctx.Err() != nil {
 				yield(Changed[S]{}, fmt.Errorf("refold: following %s: %w", c.spec.Name, context.Cause(ctx)))
 				return
 			}
 		}
+	}
+}
+
+// woken waits until there may be changes, or ctx ends, or Run has returned: then it
+// returns the error that says so. Which of them it was does not depend on chance if
+// there are several.
+func (m *Materializer) woken(ctx context.Context, w *wait) (ended error) {
+	select {
+	case <-w.wake:
+	case <-m.ended:
+	case <-ctx.Done():
+	}
+	yield.At(ctx, "woken to follow")
+	select {
+	case <-w.wake: // the store is looked at in any case
+	default:
+	}
+	select {
+	case <-m.ended:
+		return m.notRunning()
+	default:
+		return nil
 	}
 }
 

@@ -57,6 +57,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 	}
 	e.aside = newAside(e)
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), passed: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
+	m.suspects.lane.Store(e.lane)
 	if m.cfg.Shared {
 		e.hot = nil
 		e.leases = &leases{e: e, holder: m.sharing.holder(), terms: m.cfg.terms()}

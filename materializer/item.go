@@ -142,9 +142,10 @@ func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
 		if !returned {
 			// The fold is ending its goroutine. The pool makes another worker; what is
 			// left to do here is to count the attempt, or it would go on so for ever.
+			// The prefix that is folded for that may end it once more.
+			defer e.storeKept(ctx, h)
+			defer h.endFold()
 			e.blame(ctx, h, it)
-			h.endFold()
-			e.storeKept(ctx, h)
 		}
 	}()
 	f := c.fold(ctx, r)

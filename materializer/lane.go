@@ -133,13 +133,30 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 	return -1, nil
 }
 
+// has reports whether the lane has a document in hand. A nil lane has none.
+func (l *lane) has(key store.Key) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.inHand[key]
+	return has
+}
+
+// inPool reports whether a worker of the pool has a document.
+func (e *engine) inPool(key store.Key) bool {
+	s := e.table.State(key)
+	return s == dispatcher.Running || s == dispatcher.Requeue
+}
+
 // pass reports whether one of the pools has a document in hand, and makes sure that the lane
 // looks again when it is given back.
 func (l *lane) pass(key store.Key) bool {
 	l.mu.Lock()
 	l.passed[key] = struct{}{} // first, so that a return after the look is noticed
 	l.mu.Unlock()
-	if s := l.e.table.State(key); s == dispatcher.Running || s == dispatcher.Requeue || l.e.aside.has(key) {
+	if l.e.inPool(key) || l.e.aside.has(key) {
 		return true
 	}
 	l.mu.Lock()

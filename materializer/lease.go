@@ -84,6 +84,10 @@ func (l *leases) take(ctx context.Context, h *hand, of []int) error {
 	for i, a := range answers {
 		if a.Epoch == 0 {
 			h.settle(of[i], l.without(a))
+		} else if l.e.lane.has(keys[i]) {
+			// The lane folds it still, and has lost the lease. One of the two sees the other:
+			// each says that it has a document before it looks.
+			h.settle(of[i], delayed(lookLate))
 		}
 		if a.Why == store.NotRunnable {
 			not = append(not, of[i])

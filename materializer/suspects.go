@@ -24,8 +24,9 @@ import (
 // in order of position, so that what was in hand is among the first, and only those are
 // suspects; one that was further on is among them after the next end.
 type suspects struct {
-	end  atomic.Int64  // position; 0 is none
-	poke chan struct{} // receives when there may be one more
+	end  atomic.Int64         // position; 0 is none
+	poke chan struct{}        // receives when there may be one more
+	lane atomic.Pointer[lane] // that of this process; nil before Run
 }
 
 // look makes the lane look for suspects.

@@ -44,16 +44,22 @@ func (sh *shared) inside(t store.Token) (store.Token, error) {
 	if err != nil || t.IsZero() {
 		return t, err
 	}
+	of, err := sh.insideOf()
+	return cut.In(of), err
+}
+
+// insideOf returns the incarnation that the inner store has.
+func (sh *shared) insideOf() (store.Incarnation, error) {
 	if sh.of == 0 {
 		end, err := sh.inner.End(context.Background())
 		if err != nil {
-			return t, err
+			return 0, err
 		}
 		if _, err := sh.token(end); err != nil {
-			return t, err
+			return 0, err
 		}
 	}
-	return cut.In(sh.of), nil
+	return sh.of, nil
 }
 
 // Append implements [store.Store].
@@ -69,7 +75,7 @@ func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.
 				return err
 			})
 			for _, a := range appends {
-				sh.touched[a.Key] = true
+				sh.touch(a.Key)
 			}
 		}
 		result, err := sh.inner.Append(context.Background(), appends)
@@ -109,38 +115,43 @@ func appendedText(a store.Appended, err error) string {
 func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes []store.Outcome, err error) {
 	sh, w := h.sh, h.p.w
 	call := "commit of " + names(commits, func(c *store.Commit) store.Key { return c.Key })
-	if h.p.returned && !h.p.dead.Load() {
-		w.fail("%s writes after Run has returned: %s", h.p.name, call)
-	}
+	h.mayWrite(call)
 	err = h.write(ctx, call, func(late bool) error {
 		want := make([]store.Outcome, len(commits))
 		synced := false
-		kept := slices.Clone(commits) // the caller's may be used again
-		for i := range kept {
-			kept[i].View = bytes.Clone(kept[i].View)
-		}
+		mine := slices.Clone(commits)
 		var dos []func()
-		for i := range commits {
-			c := &commits[i]
+		for i := range mine {
+			c := &mine[i]
+			if c.Keep != nil {
+				c.Keep = new(h.jump(*c.Keep))
+			}
 			var do func()
 			want[i], do = sh.model.commit(c)
 			dos = append(dos, do)
-			if late {
+			if late && !w.opt.shared {
 				sh.overtaken[c.Key.ID] = true
 			}
-			sh.touched[key(c.Key.ID)] = true
+			if late && w.opt.shared && want[i] == store.Stale {
+				w.rare.LateRefused++
+			}
+			if d := sh.model.doc(c.Key); d.epoch != c.Epoch && d.head() > 0 {
+				w.rare.StaleEpochs++
+			}
+			if w.opt.shared && want[i] != store.Stale && h.p.under(c.Key.ID, c.Epoch) == nil {
+				w.fail("%s %s: it has no lease with epoch %d", h.p.name, call, c.Epoch)
+			}
+			sh.touch(c.Key)
 			synced = synced || want[i] != store.Stale && c.Failure != nil && c.Failure.Park
 		}
 		sh.pending = func() {
-			for _, do := range dos {
+			for i, do := range dos {
 				do()
+				h.p.committed(&mine[i])
 			}
-			sh.log(synced, func(st store.Backend) error {
-				_, err := st.Commit(context.Background(), kept)
-				return err
-			})
+			sh.logCommit(synced, mine)
 		}
-		got, err := sh.inner.Commit(context.Background(), commits)
+		got, err := sh.inner.Commit(context.Background(), mine)
 		if !late && h.p.dead.Load() {
 			return errDead // it died before it could say so
 		}
@@ -177,6 +188,47 @@ func (h *handle) Commit(ctx context.Context, commits []store.Commit) (outcomes [
 	return outcomes, nil
 }
 
+// committed ends the process's own record of the lease under which it has
+// committed, unless that is kept.
+func (p *process) committed(c *store.Commit) {
+	g := p.under(c.Key.ID, c.Epoch)
+	if g == nil {
+		return
+	}
+	if l := &p.w.sh.model.doc(c.Key).lease; l.holder == "" {
+		p.givenBack(c.Key.ID, c.Epoch)
+	} else if l.holder == g.holder {
+		g.until = l.until
+	}
+}
+
+// logCommit journals commits, with the times that are in them as they are now: when
+// that is repeated after a power cut, some time has passed.
+func (sh *shared) logCommit(synced bool, commits []store.Commit) {
+	kept, begun := slices.Clone(commits), time.Now() // views may be used again by the caller
+	until := make([]time.Time, len(commits))
+	for i := range kept {
+		kept[i].View = bytes.Clone(kept[i].View)
+		until[i] = sh.model.doc(kept[i].Key).lease.until
+	}
+	sh.log(synced, func(st store.Backend) error {
+		again := slices.Clone(kept)
+		for i := range again {
+			c := &again[i]
+			if c.Keep != nil {
+				c.Keep = new(termsUntil(until[i]))
+			}
+			if c.Failure != nil {
+				f := *c.Failure
+				f.Delay = max(f.Delay-time.Since(begun), 0)
+				c.Failure = &f
+			}
+		}
+		_, err := st.Commit(context.Background(), again)
+		return err
+	})
+}
+
 // Register implements [store.Registrar].
 func (h *handle) Register(ctx context.Context, name string, version int) error {
 	return h.write(ctx, "register", func(bool) error {
@@ -191,8 +243,11 @@ func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error
 	err = h.write(ctx, "resume "+names(keys, own), func(late bool) (err error) {
 		sh.pending = func() {
 			for _, k := range keys {
-				sh.model.doc(k).parked = false
-				sh.touched[k] = true
+				if d := sh.model.doc(k); d.parked {
+					d.parked = false
+					h.p.w.rare.Resumes++
+				}
+				sh.touch(k)
 			}
 			sh.log(true, func(st store.Backend) error {
 				_, err := st.Resume(context.Background(), keys)
@@ -220,6 +275,7 @@ func (h *handle) Load(ctx context.Context, keys []store.Key, parts store.Parts) 
 			if f := docs[i].Failure; f != nil {
 				f.Delay = h.skewed(ctx, f.Delay)
 			}
+			h.skewLease(ctx, &docs[i].Lease)
 		}
 		return err
 	})
@@ -261,6 +317,7 @@ func (h *handle) Runnable(ctx context.Context, collections []string) iter.Seq2[s
 					return err
 				}
 				r.Wait = h.skewed(ctx, r.Wait)
+				h.skewLease(ctx, &r.Lease)
 				rows = append(rows, r)
 			}
 			return nil
@@ -335,36 +392,40 @@ func (h *handle) stream(ctx context.Context, call string, of func() iter.Seq2[st
 // Collections implements [store.Registrar]. It does not yield, because it is called
 // with a mutex held, that of what is known of collections.
 func (h *handle) Collections(ctx context.Context) ([]store.Collection, error) {
-	if err := h.readAtOnce(ctx, "collections"); err != nil {
-		return nil, err
-	}
-	return h.sh.inner.Collections(context.Background())
-}
-
-// Generations implements [store.Generator], of which a process with one version of each
-// fold needs nothing else. It does not yield either.
-func (h *handle) Generations(ctx context.Context, collection string) ([]store.Generation, error) {
-	if err := h.readAtOnce(ctx, "generations"); err != nil {
-		return nil, err
-	}
-	return h.sh.inner.Generations(context.Background(), collection)
-}
-
-// readAtOnce returns the error of a reading that does not yield, if it fails.
-func (h *handle) readAtOnce(ctx context.Context, what string) error {
 	w := h.p.w
 	if h.p.dead.Load() {
-		return errDead
+		return nil, errDead
 	}
 	if err := ended(ctx, false); err != nil {
-		return err
+		return nil, err
 	}
 	if w.faults && w.c.oneIn(w.opt.unreadable) {
 		h.trouble = time.Now()
 		w.rare.FailReads++
-		return fmt.Errorf("%w: %s", errInjected, what)
+		return nil, fmt.Errorf("%w: collections", errInjected)
 	}
-	return nil
+	all, err := h.sh.inner.Collections(context.Background())
+	if pl, ok := at(ctx); ok && err == nil && (learns(pl.name) || pl.name == "operator" && h.asking) {
+		h.asking = h.asking && pl.name != "operator"
+		h.paused = h.sh.model.paused
+	}
+	return all, err
+}
+
+// Generations implements [store.Generator], of which a process with one version of each
+// fold needs nothing else.
+func (h *handle) Generations(ctx context.Context, name string) (all []store.Generation, err error) {
+	err = h.read(ctx, "generations", func() (err error) {
+		all, err = h.sh.inner.Generations(context.Background(), name)
+		return err
+	})
+	return all, err
+}
+
+// learns reports whether a goroutine reads the collections to learn which of them are
+// paused, and not for an answer.
+func learns(name string) bool {
+	return name == "run" || strings.HasSuffix(name, "/follow0") || strings.HasSuffix(name, "/sweep0") || strings.HasSuffix(name, "/keep0")
 }
 
 // Count implements [store.Censor].
@@ -406,54 +467,4 @@ func (h *handle) End(ctx context.Context) (token store.Token, err error) {
 		return err
 	})
 	return token, err
-}
-
-// Claim implements [store.Claimer]: the claim is that of the world, because the
-// system gives it back when a process dies.
-func (h *handle) Claim(ctx context.Context) (claim store.Claim, err error) {
-	sh, w := h.sh, h.p.w
-	err = h.write(ctx, "claim", func(bool) error {
-		if h.p.dead.Load() || sh.holder != nil {
-			return store.ErrClaimed
-		}
-		switch {
-		case sh.unclean:
-			w.rare.Takeovers++
-		case sh.stopped:
-			w.rare.Handovers++
-		}
-		claim = store.Claim{
-			Unclean: sh.unclean, End: sh.model.end,
-			Release: h.giveUp("release", false), Abandon: h.giveUp("abandon", true),
-		}
-		sh.holder, sh.unclean = h.p, true
-		w.note(h.p.name, "has the claim", fmt.Sprint(claim.Unclean))
-		return nil
-	})
-	if err != nil {
-		if !h.p.dead.Load() && sh.holder == h.p { // in doubt: Run gives up, and the lock is gone
-			sh.holder = nil
-		}
-		return store.Claim{}, err
-	}
-	return claim, nil
-}
-
-func (h *handle) giveUp(call string, unclean bool) func() error {
-	done := false
-	return func() error {
-		if done {
-			return nil
-		}
-		done = true
-		sh := h.sh
-		h.p.w.park(place{h.p, "?"}, "before "+call, nil)
-		if h.p.dead.Load() {
-			return errDead
-		}
-		if sh.holder == h.p {
-			sh.holder, sh.unclean, sh.stopped = nil, unclean, true
-		}
-		return nil
-	}
 }

@@ -35,6 +35,10 @@ func (w *world) checkDocument(k store.Key) {
 		w.fail("%s is applied up to %d of %d", k, doc.Applied, doc.Head)
 	case !bytes.Equal(doc.View, d.view(doc.Applied)):
 		w.fail("view of %s at %d is %s, want %s", k, doc.Applied, doc.View, d.view(doc.Applied))
+	case doc.Epoch != d.epoch && !d.forgotten:
+		w.fail("epoch of %s is %d, want %d", k, doc.Epoch, d.epoch)
+	case doc.Lease.Holder != d.lease.holder || doc.Lease.Left > 0 != d.lease.held():
+		w.fail("%s is leased by %q for %v, want %q until %v", k, doc.Lease.Holder, doc.Lease.Left, d.lease.holder, d.lease.until)
 	case doc.Parked() != d.parked:
 		w.fail("%s is parked: %t, want %t", k, doc.Parked(), d.parked)
 	case doc.Dirty() && doc.Since.Position != d.ops[doc.Applied].position:
@@ -65,61 +69,10 @@ func (w *world) checkLog() {
 		}
 	}
 	for _, a := range w.clients.acked {
-		if w.sh.model.doc(key(a.id)).head() < a.seq {
+		if d := w.sh.model.doc(key(a.id)); d.head() < a.seq && !d.forgotten {
 			w.fail("operation %d of %s was acknowledged and is gone", a.seq, a.id)
 		}
 	}
-}
-
-// root is the context by which the root looks into a process.
-var root = context.WithValue(context.Background(), rootKey{}, true)
-
-// troubleLasts is how long documents may back off after an error of the store.
-const troubleLasts = 12 * time.Second
-
-// delayLasts is how long other delays are at most.
-const delayLasts = 3 * time.Second
-
-// checkQuiet is called when nothing goes on without time passing: then nobody may
-// be idle and dirty in the process that makes the views.
-func (w *world) checkQuiet() {
-	p := w.sh.holder
-	if p == nil || p.dead.Load() || p.stopping || p.returned || !p.up {
-		return
-	}
-	if time.Since(p.h.trouble) < troubleLasts || p.h.followed != p.h.foreign || p.h.delayed > 0 {
-		return
-	}
-	stats := p.m.Stats()
-	seen := make(map[store.Key]time.Time)
-	for row, err := range w.sh.inner.Runnable(context.Background(), []string{collection}) {
-		if err != nil {
-			w.fail("reading the runnable documents: %v", err)
-			return
-		}
-		if row.Wait > 0 {
-			continue
-		}
-		x, err := p.m.Explain(root, row.Key)
-		switch {
-		case err != nil:
-			w.fail("explaining %s: %v", row.Key, err)
-		case !x.Running || x.StoreErrors > 0:
-		case x.State == materializer.StateQueued && stats.Running < w.opt.workers:
-			w.fail("%s is queued, and no worker takes it although there are %d and %d documents running", row.Key, w.opt.workers, stats.Running)
-		case x.State == materializer.StateIdle && stats.Queued+stats.Running == 0:
-			// The table may have had no room for its delay; then the store is read when
-			// that is over.
-			seen[row.Key] = time.Now()
-			if at, ok := p.idle[row.Key]; ok {
-				seen[row.Key] = at
-			}
-			if w.opt.queue >= w.opt.docs || time.Since(seen[row.Key]) > delayLasts {
-				w.fail("%s is dirty and idle, and nobody will look: %v", row.Key, x)
-			}
-		}
-	}
-	p.idle = seen
 }
 
 // converged reports whether all that was asked for is done.
@@ -132,23 +85,25 @@ func (w *world) converged() bool {
 			return false
 		}
 	}
-	return true
+	return w.upToDate()
 }
 
 // tableEmpty reports whether whoever makes the views has nothing to do.
 func (w *world) tableEmpty() bool {
-	if w.sh.holder == nil {
-		return true
-	}
-	s := w.sh.holder.m.Stats()
-	return s.Queued+s.Running+s.Delayed+s.Cooling == 0
+	return !slices.ContainsFunc(w.sh.working, func(p *process) bool {
+		s := p.m.Stats()
+		return s.Queued+s.Running+s.Delayed+s.Cooling > 0
+	})
 }
 
 // unfinished describes what is not done.
 func (w *world) unfinished() string {
 	var b strings.Builder
-	if p := w.sh.holder; p != nil && p.up {
-		fmt.Fprintf(&b, "%+v; ", p.m.Stats())
+	for _, p := range w.sh.working {
+		fmt.Fprintf(&b, "%s %+v; ", p.name, p.m.Stats())
+	}
+	for _, f := range w.followers {
+		fmt.Fprintf(&b, "%s has %v, ", f.name, f.has)
 	}
 	if n := len(w.clients.todo) + len(w.clients.inFlight); n > 0 {
 		fmt.Fprintf(&b, "%d requests are not answered; ", n)
@@ -159,7 +114,7 @@ func (w *world) unfinished() string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s is at %d of %d, parked %t", k, d.applied, d.head(), d.parked)
-		if p := w.sh.holder; p != nil && p.up {
+		for _, p := range w.sh.working {
 			x, err := p.m.Explain(root, k)
 			fmt.Fprintf(&b, " (%v, %v)", x, err)
 		}
@@ -177,6 +132,9 @@ const calmFor = 150 * time.Second
 func (w *world) calm() {
 	w.note("the faults are over")
 	w.faults, w.healed = false, true
+	for _, p := range w.procs {
+		p.frozen = time.Time{}
+	}
 	if !slices.ContainsFunc(w.procs, func(p *process) bool { return !p.dead.Load() && !p.stopping }) {
 		w.bornAfter(time.Millisecond)
 	}
@@ -191,7 +149,7 @@ func (w *world) calm() {
 		for _, p := range w.procs {
 			if p.up && !p.dead.Load() && !p.stopping && !helped[p] && len(helped) == 0 {
 				helped[p] = true
-				p.spawn("operator", func(ctx context.Context, pl place) { rested = w.operate(ctx, pl) })
+				p.spawn("janitor", func(ctx context.Context, pl place) { rested = w.operate(ctx, pl) })
 				return false
 			}
 		}
@@ -205,6 +163,11 @@ func (w *world) operate(ctx context.Context, pl place) bool {
 	w.park(pl, "begins", nil)
 	for !w.converged() {
 		w.clients.append(ctx, pl)
+		if w.sh.model.paused {
+			if err := pl.p.docs.Unpause(ctx); err != nil {
+				w.fail("unpausing: %v", err)
+			}
+		}
 		if slices.ContainsFunc(w.keys(), func(k store.Key) bool { return w.sh.model.doc(k).parked }) {
 			if _, err := pl.p.docs.ResumeAll(ctx); err != nil {
 				w.fail("resuming: %v", err)
@@ -219,6 +182,9 @@ func (w *world) operate(ctx context.Context, pl place) bool {
 		w.fail("draining at the end: %v", err)
 	}
 	for _, a := range w.clients.acked {
+		if w.sh.model.doc(key(a.id)).forgotten {
+			continue
+		}
 		v, err := pl.p.docs.Get(ctx, a.id, materializer.AtLeast(a.token))
 		if err != nil || v.Applied < a.seq {
 			w.fail("reading %s at the end: %+v, %v", a.id, v, err)

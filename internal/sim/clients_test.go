@@ -20,6 +20,8 @@ type clients struct {
 	acked    []ack
 	repeats  []*request // were stored, and may be sent again
 	repeated int
+	// forgotten tells that a document was: one is enough.
+	forgotten bool
 }
 
 // request is one append. It is sent until it is answered, by another process if
@@ -97,11 +99,11 @@ func (cs *clients) append(ctx context.Context, pl place) {
 				return
 			}
 		}
-		r := cs.todo[0]
+		var r *request
 		if w.faults && len(cs.repeats) > 0 && w.c.oneIn(12) {
 			r = cs.again()
 		} else {
-			cs.todo = cs.todo[1:]
+			r = cs.next(pl.p)
 		}
 		cs.inFlight[r] = pl.p
 		cs.send(ctx, pl, r)
@@ -110,6 +112,19 @@ func (cs *clients) append(ctx context.Context, pl place) {
 		}
 		delete(cs.inFlight, r)
 	}
+}
+
+// next takes the next request: one to a document that another process has just
+// committed, if there is one.
+func (cs *clients) next(p *process) *request {
+	w, i := cs.w, 0
+	if w.committed != "" && w.committer != p {
+		i = max(0, slices.IndexFunc(cs.todo, func(r *request) bool { return r.entries[w.committed] != nil }))
+		w.committed = ""
+	}
+	r := cs.todo[i]
+	cs.todo = slices.Delete(cs.todo, i, i+1)
+	return r
 }
 
 // again returns a request that was stored, or one that uses its ids for others.
@@ -163,6 +178,8 @@ func (cs *clients) send(ctx context.Context, pl place, r *request) {
 		case errors.Is(err, errInjected):
 		case errors.Is(err, materializer.ErrConflict) && r.expect:
 			w.rare.Conflicts++
+		case errors.Is(err, materializer.ErrForgotten) && slices.ContainsFunc(ids, func(id string) bool { return w.sh.model.doc(key(id)).forgotten }):
+			return
 		case errors.Is(err, materializer.ErrIDReused) && r.reuse:
 			w.rare.ReusedIDs++
 			return
@@ -190,7 +207,7 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 				w.rare.Duplicates++
 			}
 			md := w.sh.model.doc(key(id))
-			if placed.Seq > md.head() || md.ops[placed.Seq-1].id != r.entries[id][j].ID {
+			if !md.forgotten && (placed.Seq > md.head() || md.ops[placed.Seq-1].id != r.entries[id][j].ID) {
 				w.fail("%s was told that operation %q of %s is %d, and it is not", pl.p.name, r.entries[id][j].ID, id, placed.Seq)
 				return
 			}
@@ -206,7 +223,7 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 func (cs *clients) read(ctx context.Context, pl place) {
 	w, p := cs.w, pl.p
 	w.park(pl, "begins", nil)
-	seen := make(map[string]int64)
+	seen := make(map[string]copied)
 	for range 6 {
 		if p.dead.Load() || !w.faults {
 			return
@@ -230,7 +247,7 @@ func expected(err error) bool {
 	return errors.Is(err, errInjected) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, materializer.ErrNotRunning)
 }
 
-func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
+func (cs *clients) get(ctx context.Context, pl place, seen map[string]copied) {
 	w := cs.w
 	want := ack{id: fmt.Sprintf("d%d", w.c.n(w.opt.docs))}
 	if len(cs.acked) > 0 && !w.c.oneIn(4) {
@@ -242,7 +259,7 @@ func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
 	}
 	d := w.sh.model.doc(key(want.id))
 	switch {
-	case err != nil && expected(err):
+	case err != nil && expected(err), d.forgotten:
 		return
 	case errors.Is(err, materializer.ErrNotFound) && want.seq == 0:
 		return
@@ -253,12 +270,14 @@ func (cs *clients) get(ctx context.Context, pl place, seen map[string]int64) {
 	switch {
 	case v.Applied < want.seq && err == nil:
 		w.fail("%s read %s at %d, but %d was asked for", pl.p.name, want.id, v.Applied, want.seq)
-	case v.Applied < seen[want.id]:
-		w.fail("%s read %s at %d, after it had read %d", pl.p.name, want.id, v.Applied, seen[want.id])
+	case v.Applied < seen[want.id].applied:
+		w.fail("%s read %s at %d, after it had read %d", pl.p.name, want.id, v.Applied, seen[want.id].applied)
+	case v.Epoch < seen[want.id].epoch:
+		w.fail("%s read %s with epoch %d, after it had read %d", pl.p.name, want.id, v.Epoch, seen[want.id].epoch)
 	case v.Head > d.head() || v.Applied > v.Head || v.State != d.views[v.Applied]:
 		w.fail("%s read %s as %+v, which it never was", pl.p.name, want.id, v)
 	}
-	seen[want.id] = v.Applied
+	seen[want.id] = copied{applied: v.Applied, epoch: v.Epoch}
 	if want.seq > 0 {
 		w.rare.ReadsAtLeast++
 	}
@@ -273,7 +292,7 @@ func (cs *clients) drain(ctx context.Context, pl place) {
 	case pl.p.dead.Load():
 	case err == nil || errors.Is(err, materializer.ErrParked):
 		for _, a := range before {
-			if d := w.sh.model.doc(key(a.id)); d.applied < a.seq && !d.parked && err == nil {
+			if d := w.sh.model.doc(key(a.id)); d.applied < a.seq && !d.parked && !d.forgotten && err == nil {
 				w.fail("%s drained, but %s is at %d and had %d before", pl.p.name, a.id, d.applied, a.seq)
 			}
 		}

@@ -28,6 +28,14 @@ type options struct {
 	delays, skew                       int
 	flaky, slow, panics, exits         int // per fold
 	poison                             int // per operation
+
+	// shared tells that all processes work on the store, under leases that last for
+	// lease.
+	shared    bool
+	lease     time.Duration
+	freezes   int // per step
+	followers int
+	operators bool // somebody pauses, discards, forgets and resumes
 }
 
 func drawOptions(c *choices) options {
@@ -38,7 +46,7 @@ func drawOptions(c *choices) options {
 		readers:  c.n(3),
 
 		workers:       1 + c.n(3),
-		queue:         of(c, 64, 2, 3, 1, 8),
+		queue:         of(c, 64, 2, 3, 1, 8, 1),
 		batch:         of(c, 64, 1, 2),
 		announcements: of(c, 4096, 1, 2, 8),
 		bytes:         of[int64](c, 0, 4000, 600),
@@ -56,6 +64,9 @@ func drawOptions(c *choices) options {
 	o.refused = of(c, 0, 0, 60, 20)
 	o.doubt = of(c, 0, 0, 40, 12)
 	o.unreadable = of(c, 0, 0, 100, 30)
+	if c.oneIn(3) { // for a while after an error nobody can say what is overlooked
+		o.refused, o.doubt, o.unreadable = 0, 0, 0
+	}
 	o.delays = of(c, 0, 0, 60, 15)
 	o.skew = of(c, 0, 0, 0, 5)
 	o.flaky = of(c, 0, 0, 30, 5)
@@ -63,6 +74,16 @@ func drawOptions(c *choices) options {
 	o.panics = of(c, 0, 0, 60)
 	o.exits = of(c, 0, 0, 60)
 	o.poison = of(c, 0, 0, 40, 10)
+	o.freezes = of(c, 0, 0, 300, 80)
+	o.followers = of(c, 0, 0, 1, 2)
+	if o.operators = c.oneIn(3); o.operators {
+		o.poison = of(c, 40, 10)
+	}
+	if o.shared = c.oneIn(4); o.shared {
+		o.procs = 2 + c.n(2)
+		o.lease = of(c, time.Second, time.Second, 3*time.Second, 10*time.Second)
+		o.bytes = of[int64](c, 600, 0, 4000)
+	}
 	return o
 }
 
@@ -76,8 +97,12 @@ type counters struct {
 	ViewsLost, Conflicts, Duplicates, ReusedIDs     int
 	ParkedDocs, Seized, Slices, Suspects            int
 	ReadsAtLeast, Drains, Stuck, Handovers          int
-	// LeasesLost waits for leases.
-	LeasesLost int
+	Leases, LeasesLost, LeftBehind, Elsewhere       int
+	Lengthened, OverdueLeases, StaleEpochs          int
+	StaleReleases, LateRefused, ReleasesTaken       int
+	Freezes, Pauses, Discards, DiscardsParked       int
+	Forgets, Followed, FollowedAgain, FollowersLeft int
+	ParksTold, Resumes                              int
 }
 
 func (n *counters) add(o counters) {
@@ -111,5 +136,16 @@ func (n *counters) each() []struct {
 		{"document parked", n.ParkedDocs}, {"hand seized", n.Seized}, {"slice of a document", n.Slices},
 		{"run of a suspect", n.Suspects}, {"read at least a token", n.ReadsAtLeast}, {"drained", n.Drains},
 		{"run given up", n.Stuck},
+		{"process stopped for a while", n.Freezes},
+		{"lease taken", n.Leases}, {"lease lengthened", n.Lengthened}, {"lease given back", n.ReleasesTaken},
+		{"document elsewhere", n.Elsewhere}, {"lease ran out beside a live holder", n.OverdueLeases},
+		{"document that was left behind taken over", n.LeftBehind},
+		{"lease lost", n.LeasesLost}, {"stale epoch refused", n.StaleEpochs},
+		{"stale release without effect", n.StaleReleases}, {"late commit of a dead holder refused", n.LateRefused},
+		{"collection paused", n.Pauses}, {"operation discarded", n.Discards},
+		{"document resumed by a discard", n.DiscardsParked}, {"document resumed", n.Resumes},
+		{"document forgotten", n.Forgets},
+		{"change followed", n.Followed}, {"follower began again", n.FollowedAgain},
+		{"follower moved to another process", n.FollowersLeft}, {"parked document told to a follower", n.ParksTold},
 	}
 }

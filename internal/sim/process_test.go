@@ -2,10 +2,8 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -41,15 +39,25 @@ type process struct {
 	// returned that it did.
 	up, stopping, returned bool
 	folding                map[string]bool
-	idle                   map[store.Key]time.Time // and dirty, since when
+	// granted has the leases that were given to it and that it has not given back.
+	granted map[string][]*granted
+	// resting tells that it has nothing to do and knows that its collection is paused.
+	resting bool
+	// left tells that its Run is not called any more: nobody follows in it then.
+	left    atomic.Bool
+	follows context.Context
+	leave   context.CancelFunc
+	// frozen is until when the system has stopped it.
+	frozen time.Time
 }
 
 // bornAfter makes a process that begins after a while.
 func (w *world) bornAfter(d time.Duration) *process {
-	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool)}
+	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string][]*granted)}
 	p.name = fmt.Sprintf("p%02d", p.id)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.runs, p.stop = context.WithCancel(p.ctx)
+	p.follows, p.leave = context.WithCancel(p.ctx)
 	p.h = w.sh.handle(p)
 	w.procs = append(w.procs, p)
 	p.spawn("boot", func(ctx context.Context, pl place) {
@@ -76,6 +84,7 @@ func (p *process) boot(pl place) {
 	p.m, err = materializer.New(p.h, materializer.Config{
 		Logger:  zerolog.New(discard{}).Level(zerolog.DebugLevel).Hook(listener{p}),
 		Workers: o.workers, Queue: o.queue, Batch: o.batch, Bytes: o.bytes, Grace: o.grace, Announcements: o.announcements,
+		Shared: o.shared, Lease: o.lease,
 	})
 	if err != nil {
 		w.fail("making a materializer: %v", err)
@@ -103,12 +112,22 @@ func (p *process) boot(pl place) {
 	for i := range w.opt.readers {
 		p.spawn(fmt.Sprintf("reader%d", i+1), w.clients.read)
 	}
+	if o.operators && w.c.oneIn(2) {
+		p.spawn("operator", w.clients.operate)
+	}
+	w.hostAgain()
 }
 
 // run calls Run until it may not be called again.
 func (p *process) run(_ context.Context, pl place) {
 	w := p.w
 	ctx := within(p.runs, p, pl.name)
+	defer func() {
+		if !p.dead.Load() && !p.returned {
+			p.left.Store(true)
+			p.leave()
+		}
+	}()
 	for {
 		w.park(pl, "calls Run", nil)
 		err := p.m.Run(ctx)
@@ -120,6 +139,8 @@ func (p *process) run(_ context.Context, pl place) {
 			p.returned = true
 			if given {
 				w.rare.Stuck += len(stuck.Documents)
+			} else {
+				w.checkGivenBack(p)
 			}
 		}
 		w.note(p.name, "Run has returned:", fmt.Sprint(err))
@@ -144,59 +165,6 @@ func (p *process) run(_ context.Context, pl place) {
 	}
 }
 
-// fold is the application's, with what may go wrong in it.
-func (p *process) fold(s state, op materializer.Operation[entry]) (state, error) {
-	w := p.w
-	if p.dead.Load() {
-		return s, errDead
-	}
-	if p.folding[op.Document] && !w.sh.overtaken[op.Document] {
-		w.fail("%s folds %s twice at once", p.name, op.Document)
-		return s, errDead
-	}
-	if s.N+1 != op.Seq {
-		w.fail("%s folds operation %d of %s into a state of %d", p.name, op.Seq, op.Document, s.N)
-		return s, errDead
-	}
-	p.folding[op.Document] = true
-	defer func() {
-		if !p.dead.Load() {
-			delete(p.folding, op.Document)
-		}
-	}()
-	pl := place{p, "fold of " + op.Document}
-	if w.c.oneIn(2) {
-		w.park(pl, "folds", nil)
-	}
-	if p.dead.Load() {
-		return s, errDead
-	}
-	if w.faults {
-		switch {
-		case w.c.oneIn(w.opt.slow):
-			w.sleep(pl, of(w.c, 150*time.Millisecond, 1700*time.Millisecond, 5*time.Second, 25*time.Second), "has folded slowly")
-			if p.dead.Load() {
-				return s, errDead
-			}
-		case w.c.oneIn(w.opt.flaky):
-			s.N, s.Sum = -1, 0 // half done
-			return s, errors.New("flaky")
-		case w.c.oneIn(w.opt.panics):
-			panic("fold")
-		case w.c.oneIn(w.opt.exits):
-			runtime.Goexit()
-		}
-	}
-	if op.Body.Poison && !w.healed {
-		return s, materializer.Permanent(errors.New("poison"))
-	}
-	body, err := json.Marshal(op.Body)
-	if err != nil {
-		return s, err
-	}
-	return s.next(op.Seq, op.ID, body), nil
-}
-
 // account counts what the process did, when it ends.
 func (p *process) account() {
 	if !p.up {
@@ -205,6 +173,8 @@ func (p *process) account() {
 	s := p.m.Stats()
 	p.w.rare.Requeues += int(s.Requeues)
 	p.w.rare.Absorbed += int(s.Absorbed)
+	p.w.rare.LeasesLost += int(s.Lost)
+	p.w.rare.LeftBehind += int(s.LeftBehind)
 	if s.Overlooked > 0 {
 		p.w.fail("%s overlooked %d documents", p.name, s.Overlooked)
 	}

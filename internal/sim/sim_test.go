@@ -62,7 +62,7 @@ func simulate(t *testing.T, backend string, seed uint64, c *choices, verbose boo
 			}
 			return st
 		})
-		w.clients = newClients(w)
+		w.clients, w.followers = newClients(w), newFollowers(w.opt.followers)
 		w.simulate()
 		w.end()
 		r = result{w.err, w.sum, w.rare, c.made, w.opt, w.trace}

@@ -30,19 +30,24 @@ type shared struct {
 	of, outside store.Incarnation
 	model       *model
 	touched     map[store.Key]bool
+	told        map[told]int64
 
 	// journal has every write since the beginning. What comes after synced may be
 	// taken by a power cut.
 	journal []func(store.Backend) error
 	synced  int
 
-	holder  *process // of the claim
+	// working has the processes that have a claim, in order of that; one at the most
+	// if the store is not shared. unclean is the mark that a claim leaves.
+	working []*process
 	unclean bool
+	holders int // names that were given to claims
 	// overtaken has the documents that a dead process committed when its claim may
-	// have been taken over. No system does so to a process that is really dead, and
-	// the lane of suspects relies on it; the guard of commits does not.
+	// have been taken over, if the store is not shared. No system does so to a process
+	// that is really dead, and the lane of suspects relies on it; the guard of commits
+	// does not.
 	overtaken map[string]bool
-	stopped   bool // the last holder gave the claim up by itself
+	stopped   bool // the last claim was given up, and not ended by a kill
 	handles   []*handle
 
 	// writing is the handle whose call inner is in, pending what its effect is in
@@ -55,7 +60,7 @@ type shared struct {
 }
 
 func newShared(w *world, open func() store.Backend) *shared {
-	sh := &shared{w: w, open: open, model: newModel(), touched: make(map[store.Key]bool), overtaken: make(map[string]bool), outside: 0x51}
+	sh := &shared{w: w, open: open, model: newModel(), touched: make(map[store.Key]bool), told: make(map[told]int64), overtaken: make(map[string]bool), outside: 0x51}
 	sh.reopen()
 	return sh
 }
@@ -91,6 +96,9 @@ func (sh *shared) effect() {
 	}
 }
 
+// touch says that a document, by whatever name of its collection, is to be checked.
+func (sh *shared) touch(k store.Key) { sh.touched[key(k.ID)] = true }
+
 // log journals a write that has taken effect.
 func (sh *shared) log(synced bool, again func(store.Backend) error) {
 	sh.journal = append(sh.journal, again)
@@ -99,10 +107,19 @@ func (sh *shared) log(synced bool, again func(store.Backend) error) {
 	}
 }
 
+// works reports whether the process has a claim.
+func (sh *shared) works(p *process) bool { return slices.Contains(sh.working, p) }
+
+// leaves takes the claim away from a process that has one.
+func (sh *shared) leaves(p *process) {
+	sh.working = slices.DeleteFunc(sh.working, func(other *process) bool { return other == p })
+}
+
 // buried gives back what the dead process had.
 func (sh *shared) buried(p *process) {
-	if sh.holder == p {
-		sh.holder, sh.unclean, sh.stopped = nil, true, false
+	if sh.works(p) {
+		sh.leaves(p)
+		sh.stopped = false
 	}
 }
 
@@ -115,6 +132,7 @@ func (sh *shared) cut() {
 	sh.journal = sh.journal[:keep]
 	sh.synced = keep
 	old := sh.inner
+	last := sh.lastChange()
 	sh.writing, sh.mute, sh.pending = nil, true, nil
 	sh.reopen()
 	sh.of = 0
@@ -125,14 +143,18 @@ func (sh *shared) cut() {
 		}
 	}
 	old.Close()
+	sh.goBeyond(last)
 	for k, d := range sh.model.docs {
 		doc := sh.load(k)
 		if doc.Applied < d.applied {
 			sh.w.rare.ViewsLost++
+			d.changed = 0 // it is dirty, and there will be a change
 		}
-		d.applied = doc.Applied
-		sh.touched[k] = true
+		d.applied, d.epoch = doc.Applied, doc.Epoch
+		d.lease = modelLease{holder: doc.Lease.Holder, until: time.Now().Add(doc.Lease.Left)}
+		sh.touch(k)
 	}
+	sh.w.followersCut()
 	sh.w.note("after the power cut", fmt.Sprint(len(sh.journal)))
 }
 
@@ -161,6 +183,12 @@ type handle struct {
 	trouble time.Time
 	delayed int // calls that take their time
 	reads   int // of the runnable documents by the feed
+	// unsure tells that a call about a lease failed: it may have some that it does not
+	// know of.
+	unsure bool
+	// paused is what the process knows of its collection. asking tells that an operator
+	// in it is about to learn it.
+	paused, asking bool
 }
 
 var _ store.Backend = (*handle)(nil)

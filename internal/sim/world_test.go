@@ -39,12 +39,19 @@ type world struct {
 	procs   []*process // in order of birth; the dead ones are among them
 	clients *clients
 	late    []lateCall
+	idle    map[store.Key]time.Time // and dirty, since when
+	// followers live in whatever process, one at a time.
+	followers []*follower
 	// faults tells that things may go wrong; healed that folds accept everything.
 	faults, healed bool
 	free           bool // nobody parks any more
 	err            error
 	alive          atomic.Int64 // goroutines of ours
 	kills, cuts    int
+	// committed is a document whose commit was stored and has not returned yet, in the
+	// process committer: what is appended to it now by others is easily overlooked.
+	committed string
+	committer *process
 }
 
 // place is a goroutine of a process.
@@ -60,8 +67,9 @@ type parking struct {
 	// sent is what takes effect at the store even if the process dies now; nil if
 	// nothing is on its way.
 	sent func()
-	// until is the step before which it is held back.
+	// until is the step before which it is held back, held the time.
 	until int
+	held  time.Time
 }
 
 // lateCall is a call of a dead process that is still on its way to the store.
@@ -219,7 +227,7 @@ func (w *world) run(over func(quiet bool) bool) {
 
 // step is one decision of the root.
 func (w *world) step(able []*parking) {
-	if w.faults && w.disaster() {
+	if w.faults && w.disaster(able) {
 		return
 	}
 	due, next := 0, time.Minute
@@ -230,8 +238,12 @@ func (w *world) step(able []*parking) {
 			next = min(next, d)
 		}
 	}
+	awake, next := w.awake(able, next)
+	able, held := awake, len(able)-len(awake)
 	if len(able)+due == 0 {
-		w.checkQuiet()
+		if held == 0 {
+			w.checkQuiet()
+		}
 		w.pass(next)
 		return
 	}
@@ -257,6 +269,31 @@ func (w *world) step(able []*parking) {
 	call.run()
 }
 
+// awake leaves those out that get no processor, and says how long that lasts at the
+// least.
+func (w *world) awake(able []*parking, next time.Duration) ([]*parking, time.Duration) {
+	var awake []*parking
+	for _, k := range able {
+		if left := max(time.Until(k.p.frozen), time.Until(k.held)); left > 0 {
+			next = min(next, left)
+		} else {
+			awake = append(awake, k)
+		}
+	}
+	return awake, next
+}
+
+// living returns the processes that are not dead.
+func (w *world) living() []*process {
+	var alive []*process
+	for _, p := range w.procs {
+		if !p.dead.Load() {
+			alive = append(alive, p)
+		}
+	}
+	return alive
+}
+
 // stall holds a goroutine back for a while, perhaps, and leaves those out that are
 // held back, unless nobody else could go on.
 func (w *world) stall(able []*parking) []*parking {
@@ -266,6 +303,15 @@ func (w *world) stall(able []*parking) []*parking {
 	if w.c.oneIn(w.opt.stalls) {
 		able[w.c.n(len(able))].until = w.steps + 5 + w.c.n(40)
 	}
+	if w.faults && w.c.oneIn(3*w.opt.stalls) {
+		k := able[w.c.n(len(able))]
+		if i := slices.IndexFunc(able, afterCommit); i >= 0 { // stored, and not yet given back
+			k = able[i]
+			w.committed, _, _ = strings.Cut(strings.TrimPrefix(k.point, "after commit of "), "+")
+			w.committer = k.p
+		}
+		k.held = time.Now().Add(of(w.c, 1200*time.Millisecond, 120*time.Millisecond, 400*time.Millisecond))
+	}
 	free := slices.DeleteFunc(slices.Clone(able), func(k *parking) bool { return k.until > w.steps })
 	if len(free) == 0 {
 		return able
@@ -273,100 +319,7 @@ func (w *world) stall(able []*parking) []*parking {
 	return free
 }
 
-// disaster kills somebody, perhaps, or cuts the power.
-func (w *world) disaster() bool {
-	if w.opt.kills > 0 && w.kills < 6 && w.c.oneIn(w.opt.kills) {
-		var alive []*process
-		for _, p := range w.procs {
-			if !p.dead.Load() {
-				alive = append(alive, p)
-			}
-		}
-		if len(alive) > 0 {
-			w.kills++
-			victim := alive[w.c.n(len(alive))]
-			if w.sh.holder != nil && w.c.oneIn(2) {
-				victim = w.sh.holder // the one of whom most can go wrong
-			}
-			w.kill(victim, !w.c.oneIn(3))
-			w.bornAfter(of(w.c, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 3*time.Second))
-			return true
-		}
-	}
-	if w.opt.cuts > 0 && w.cuts < 2 && w.c.oneIn(w.opt.cuts) {
-		w.cuts++
-		w.cut()
-		return true
-	}
-	if w.opt.stops > 0 && w.c.oneIn(w.opt.stops) {
-		for _, p := range w.procs {
-			if !p.dead.Load() && !p.stopping && w.sh.holder == p {
-				w.note(p.name, "is told to stop")
-				p.stopping = true
-				p.stop()
-				w.rare.Stops++
-				w.bornAfter(of(w.c, time.Millisecond, 2*time.Second))
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// kill ends a process as the system would. What it had sent to the store may
-// still arrive.
-func (w *world) kill(p *process, arrives bool) {
-	w.note(p.name, "is killed")
-	w.rare.Kills++
-	w.mu.Lock()
-	var its []*parking
-	for _, k := range w.parked {
-		if k.p == p {
-			its = append(its, k)
-		}
-	}
-	w.parked = slices.DeleteFunc(w.parked, func(k *parking) bool { return k.p == p })
-	w.mu.Unlock()
-	p.account()
-	p.dead.Store(true)
-	for _, k := range its {
-		switch {
-		case k.sent != nil && arrives:
-			w.late = append(w.late, lateCall{
-				name: p.name + " " + k.name + " " + k.point,
-				at:   time.Now().Add(of(w.c, 0, 2*time.Millisecond, 55*time.Millisecond, 305*time.Millisecond, 800*time.Millisecond)),
-				run:  k.sent,
-			})
-		case k.point == announcing:
-			w.rare.KilledBeforeAnnouncement++
-		}
-	}
-	w.sh.buried(p)
-	w.clients.buried(p)
-	p.cancel()
-	for _, k := range its {
-		close(k.goOn)
-	}
-}
-
-// cut is a power cut: nobody lives on, nothing is on its way any more, and the
-// views that were stored since the last synced write may be as they were before.
-func (w *world) cut() {
-	w.note("the power is cut")
-	for _, p := range w.procs {
-		if !p.dead.Load() {
-			w.kill(p, false)
-		}
-	}
-	w.late = nil
-	synctest.Wait()
-	w.sh.cut()
-	w.rare.Cuts++
-	w.bornAfter(of(w.c, time.Second, 10*time.Second))
-	if w.opt.procs > 1 {
-		w.bornAfter(2 * time.Second)
-	}
-}
+func afterCommit(k *parking) bool { return strings.HasPrefix(k.point, "after commit") }
 
 func (w *world) keys() []store.Key {
 	keys := make([]store.Key, w.opt.docs)

@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+)
+
+// operate is somebody who looks after the documents, not always wisely.
+func (cs *clients) operate(ctx context.Context, pl place) {
+	w, docs := cs.w, pl.p.docs
+	w.park(pl, "begins", nil)
+	for range 5 {
+		w.sleep(pl, of(w.c, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second, 9*time.Second), "looks after it")
+		if pl.p.dead.Load() || !w.faults {
+			return
+		}
+		id := fmt.Sprintf("d%d", w.c.n(w.opt.docs))
+		var err error
+		switch w.c.n(10) {
+		case 0, 1, 2:
+			err = docs.Unpause(ctx)
+		case 3, 4:
+			err = docs.Pause(ctx)
+		case 5:
+			if w.c.oneIn(2) {
+				_, err = docs.Resume(ctx, id)
+			} else {
+				_, err = docs.ResumeAll(ctx)
+			}
+		case 6, 7:
+			err = cs.discardParked(ctx, pl)
+		case 8:
+			d := w.sh.model.doc(key(id))
+			err = docs.Discard(ctx, id, 1+d.applied+int64(w.c.n(3)), "operator", "why not")
+		case 9:
+			if cs.forgotten || !w.c.oneIn(3) {
+				continue
+			}
+			err = docs.Forget(ctx, id)
+			cs.forgotten = err == nil
+		}
+		if pl.p.dead.Load() {
+			return
+		}
+		if err != nil && !errors.Is(err, errInjected) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrInvalid) {
+			w.fail("%s looks after the documents: %v", pl.p.name, err)
+			return
+		}
+	}
+}
+
+// discardParked discards what a parked document fails at.
+func (cs *clients) discardParked(ctx context.Context, pl place) error {
+	var parked []materializer.ParkedDocument
+	for p, err := range pl.p.docs.Parked(ctx) {
+		if err != nil {
+			return err
+		}
+		parked = append(parked, p)
+	}
+	if len(parked) == 0 {
+		return nil
+	}
+	p := parked[cs.w.c.n(len(parked))]
+	return pl.p.docs.Discard(ctx, p.ID, p.Seq, "operator", p.Error)
+}
