@@ -137,7 +137,7 @@ func (c *lives) add(l *life) {
 // mode, while a script runs. What was said of each step is true, the store goes on
 // when the fault is gone, and nothing is lost, there twice, or damaged.
 func TestFaultAtEachCall(t *testing.T) {
-	root, step, total := memoryFolder(t), stride(2, 14), int64(0)
+	root, step, total := memoryFolder(t), stride(5, 37), int64(0)
 	for _, m := range modes {
 		var count lives
 		points := eachPoint(t, m.name, runtime.GOMAXPROCS(0), step, func(n int64) (bool, error) {
@@ -156,7 +156,7 @@ func TestFaultAtEachCall(t *testing.T) {
 		t.Logf("%s: %d faults, %d steps refused, %d in doubt, %d faults that no step showed, %d handles opened again",
 			m.name, points, count.refusals.Load(), count.doubts.Load(), count.silent.Load(), count.reopened.Load())
 	}
-	if want := 3200 / step; total < want && os.Getenv(envPoint) == "" {
+	if want := 8000 / step; total < want && os.Getenv(envPoint) == "" {
 		t.Errorf("%d faults, want at least %d", total, want)
 	}
 }

@@ -15,6 +15,9 @@ func (cs *clients) operate(ctx context.Context, pl place) {
 	w, docs := cs.w, pl.p.docs
 	w.park(pl, "begins", nil)
 	for range 5 {
+		if pl.p.dead.Load() {
+			return // the root did not wait for it
+		}
 		w.sleep(pl, of(w.c, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second, 9*time.Second), "looks after it")
 		if pl.p.dead.Load() || !w.faults {
 			return
