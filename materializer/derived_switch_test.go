@@ -213,6 +213,7 @@ func TestDerivedParkedInTheNewVersionOnly(t *testing.T) {
 			t.Errorf("version %d is served, and has %d lines", v.Version, v.State.Lines)
 		}
 		r.set("x", file{Author: "ann", Lines: 3}) // it is parked all the same
+		time.Sleep(10 * time.Second)              // and would park again before it is told
 		if n := must(r.two.Resume(t.Context(), "ann"))(t); n != 1 {
 			t.Errorf("%d were resumed", n)
 		}

@@ -73,9 +73,9 @@ type Deriver interface {
 	// dirty since the filling began or before; and any other one, unless version 0 is
 	// served, or the document of the same id is parked in what is served, or in its
 	// mapping of the same source, and is dirty since the same or before.
-	// While a served generation is filled
-	// again, because another generation of a source is served, Generation.Filled
-	// is false.
+	//
+	// While a served generation is filled again, because another generation of a source
+	// is served, Generation.Filled is false.
 	Derive(ctx context.Context, d Derivation) error
 	// Contributions returns those to a derived document, in the order of input and of
 	// the bytes of the source's id, from the first one behind after on, within the
