@@ -52,7 +52,8 @@ type Generator interface {
 	// Switch serves a generation, if nothing is in the way of that, and otherwise
 	// says what is, and changes nothing: the rows must all be made, and no document
 	// may be behind, which means that less of it is applied than in the generation
-	// that is served now. Parked documents may be behind with Force. The generation
+	// that is served now; what it means for a derived collection [Deriver] says. Parked
+	// documents may be behind with Force. The generation
 	// that was served is kept, and one that was kept or set aside before is dropped.
 	// For the one that is served already it changes nothing. Listeners are told of
 	// the switch.
