@@ -42,12 +42,13 @@ type Contributions[C, V any] struct {
 	// Contributions and Views encode and decode contributions and states; nil means JSON.
 	Contributions ViewCodec[C]
 	Views         ViewCodec[V]
-	// Old, Retry, TimeLimit and MinInterval are as in [Spec]. Retry and TimeLimit are also
+	// Old, Retry, TimeLimit, MinInterval and KeepFor are as in [Spec]. Retry and TimeLimit are also
 	// those of mapping a source document.
 	Old         func(version int, view []byte) (V, error)
 	Retry       Retry
 	TimeLimit   time.Duration
 	MinInterval time.Duration
+	KeepFor     time.Duration
 }
 
 // Contributor is who contributes: the document Source of the source at place Input.
@@ -92,7 +93,7 @@ func ByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Deri
 		}
 		spec.Contributions = jsonViews[C]{}
 	}
-	d := newDerived(m, spec.Name, spec.Version, spec.Views, spec.Old, spec.Retry, spec.TimeLimit, spec.MinInterval)
+	d := newDerived(m, spec.Name, spec.Version, spec.Views, spec.Old, spec.Retry, spec.TimeLimit, spec.MinInterval, spec.KeepFor)
 	d.deltas = incremental
 	for _, s := range spec.Sources {
 		d.sources = append(d.sources, s.origin)

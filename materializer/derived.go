@@ -39,10 +39,10 @@ type made[V any] struct {
 }
 
 func newDerived[V any](
-	m *Materializer, name string, version int, views ViewCodec[V], old func(int, []byte) (V, error), retry Retry, limit, interval time.Duration,
+	m *Materializer, name string, version int, views ViewCodec[V], old func(int, []byte) (V, error), retry Retry, limit, interval, keepFor time.Duration,
 ) *Derived[V] {
 	return &Derived[V]{c: &Collection[V, store.Delta]{m: m, spec: Spec[V, store.Delta]{
-		Name: name, Version: version, Operations: deltas{}, Views: views, Old: old, Retry: retry, TimeLimit: limit, MinInterval: interval,
+		Name: name, Version: version, Operations: deltas{}, Views: views, Old: old, Retry: retry, TimeLimit: limit, MinInterval: interval, KeepFor: keepFor,
 	}}}
 }
 

@@ -17,10 +17,11 @@ type Generation struct {
 	Registered bool
 	// Dirty are its dirty documents that are not parked, Waiting those of them that wait
 	// after a failure, Parked the parked ones. Of one that is being built, documents of
-	// which the rows are not made yet are not among them.
+	// which the rows are not made yet are not among them. What sources have still to tell a
+	// derived one counts among its documents, if it is registered here.
 	Dirty, Waiting, Parked int64
-	// Rate is how many dirty documents fewer it has a second, of late and as seen by this
-	// process; 0 if that is not known. Left is how long it will take at this rate until
+	// Rate is how many documents fewer are to be folded a second, in the last half minute or so
+	// and as seen by this process; 0 if that is not known, or if they are not getting fewer. Left is how long it will take at this rate until
 	// it has caught up; 0 if that is not known.
 	Rate float64
 	Left time.Duration
@@ -53,20 +54,31 @@ func (m *Materializer) Generations(ctx context.Context, name string) ([]Generati
 			continue
 		}
 		own := store.CollectionName{Name: name, Version: g.Version}.String()
-		g.Registered = m.collection(own) != nil
-		n, err := m.st.Count(ctx, own)
+		c := m.collection(own)
+		g.Registered = c != nil
+		n, err := m.countOwn(ctx, own, c)
 		if err != nil {
 			return nil, err
 		}
 		g.Dirty, g.Waiting, g.Parked = n.Dirty, n.Waiting, n.Parked
-		if g.State != Building {
+		if g.State != Building || !g.Filled && g.Scanned == 0 {
 			continue
 		}
-		if g.Rate = m.progress.observe(own, n.Dirty, time.Now()); g.Rate > 0 {
+		if g.Rate = m.progress.observe(own, g.left(), time.Now()); g.Rate > 0 {
 			g.Left = time.Duration(float64(g.left()) / g.Rate * float64(time.Second))
 		}
 	}
 	return all, nil
+}
+
+// countOwn counts the documents of a generation, and those of the mappings that feed it if it is
+// registered here as c.
+func (m *Materializer) countOwn(ctx context.Context, own string, c *collection) (store.Counts, error) {
+	var sources []string
+	if c != nil {
+		sources = c.sources()
+	}
+	return m.count(ctx, own, sources)
 }
 
 // left is about how many documents are to be folded yet.

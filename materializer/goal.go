@@ -26,8 +26,8 @@ func (g goal) met(doc *store.Document) bool {
 
 // goal returns what a token means for a document.
 func (m *Materializer) goal(ctx context.Context, token Token, key Key) (goal, error) {
-	if m.derived(key.Collection) {
-		return goal{since: token.Max(), derived: true}, nil
+	if derived, err := m.derived(ctx, key.Collection); derived || err != nil {
+		return goal{since: token.Max(), derived: true}, err
 	}
 	seq, err := m.resolve(ctx, token, key)
 	return goal{seq: seq}, err

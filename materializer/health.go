@@ -102,7 +102,7 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	}
 	now := time.Now()
 	for _, c := range stored {
-		n, err := m.count(ctx, c.Name)
+		n, err := m.count(ctx, c.Name, m.sourcesOf(&c))
 		if err != nil {
 			return fmt.Errorf("refold: counting the documents of %s: %w", c.Name, err)
 		}
@@ -146,10 +146,11 @@ func (m *Materializer) countAll(ctx context.Context, h *Health) error {
 	return m.countSuspects(ctx, h)
 }
 
-// count counts the documents of a collection, and those of the mappings that feed it.
-func (m *Materializer) count(ctx context.Context, name string) (store.Counts, error) {
+// count counts the documents of a collection, or of a generation of it, and those of the
+// mappings that feed it.
+func (m *Materializer) count(ctx context.Context, name string, sources []string) (store.Counts, error) {
 	all, err := m.st.Count(ctx, name)
-	for _, mapping := range mappingsOf(name, m.sourcesOf(name)) {
+	for _, mapping := range mappingsOf(name, sources) {
 		if err != nil {
 			break
 		}

@@ -17,7 +17,8 @@ type keeper struct {
 	*engine
 	aside  func() // starts the workers of generations that are not served
 	builds map[string]*build
-	told   map[string]bool // own generations of which it was said that they are gone
+	told   map[string]bool      // own generations of which it was said that they are gone
+	rests  map[string]time.Time // until when a collection is left alone, after an error
 }
 
 // build is what is remembered of a generation that is being built.
@@ -25,6 +26,11 @@ type build struct {
 	behind   int       // how often in a row a document was behind
 	held     time.Time // when what is served was last held for it
 	obstacle store.Key // the parked document of which was told
+	// least is the fewest documents that were dirty, at when there were, and told is set when it
+	// was said that there have not been fewer for long.
+	least int64
+	at    time.Time
+	told  bool
 }
 
 const (
@@ -42,10 +48,15 @@ const (
 	// leastRest and mostRest are the bounds of how long it waits between two slices of
 	// rows: as long as the one before took.
 	leastRest, mostRest = time.Millisecond, 100 * time.Millisecond
+	// restFailed is how long a collection is left alone after an error of the store.
+	restFailed = time.Second
+	// stalled is for how long a generation may not come nearer to what is served until that
+	// is told.
+	stalled = time.Minute
 )
 
 func newKeeper(e *engine, aside func()) *keeper {
-	return &keeper{engine: e, aside: aside, builds: make(map[string]*build), told: make(map[string]bool)}
+	return &keeper{engine: e, aside: aside, builds: make(map[string]*build), told: make(map[string]bool), rests: make(map[string]time.Time)}
 }
 
 // keep returns when ctx has ended.
@@ -68,7 +79,7 @@ func (k *keeper) keep(ctx context.Context) error {
 				k.fail(err)
 			}
 			k.cfg.Logger.Warn().Err(err).Msg("cannot look after the generations")
-			wait = time.Second
+			wait = sooner(wait, restFailed)
 		}
 		timer.Stop()
 		if wait > 0 {
@@ -88,6 +99,7 @@ func (m *Materializer) lookAfter() {
 // heardOfSwitch is called when another generation of a collection is served: who waits
 // for its documents looks at others now.
 func (m *Materializer) heardOfSwitch(string) {
+	m.waits.switched()
 	m.waits.notifyAll()
 	m.lookAfter()
 }
@@ -101,71 +113,93 @@ func (k *keeper) look(ctx context.Context) (wait time.Duration, err error) {
 	if len(k.notServed()) > 0 {
 		k.aside()
 	}
-	sooner := func(d time.Duration) {
-		if d > 0 && (wait == 0 || d < wait) {
-			wait = d
-		}
-	}
+	var errs []error
 	for _, name := range k.names() {
-		all, err := k.st.Generations(ctx, name)
-		if err != nil {
-			return 0, err
+		d := time.Until(k.rests[name])
+		if d <= 0 {
+			var err error
+			if d, err = k.lookAt(ctx, name); err != nil {
+				if ctx.Err() != nil {
+					return 0, err
+				}
+				d = restFailed
+				k.rests[name], errs = time.Now().Add(d), append(errs, err)
+			}
 		}
-		lives, sweep := make(map[string]bool), false
-		for i := range all {
-			g := &all[i]
-			if g.State == store.Dropping {
-				sweep = true
-				continue
-			}
-			own := store.CollectionName{Name: name, Version: g.Version}.String()
-			lives[own] = true
-			d, err := k.tend(ctx, own, g)
-			if errors.Is(err, store.ErrNotFound) {
-				d, err = leastRest, nil // it was dropped meanwhile
-			}
-			if err != nil {
-				return 0, err
-			}
-			sooner(d)
-		}
-		k.tellGone(name, lives)
-		if sweep {
-			d, err := k.sweepSome(ctx)
-			if err != nil {
-				return 0, err
-			}
-			sooner(d)
-		}
+		wait = sooner(wait, d)
 	}
-	return wait, nil
+	return wait, errors.Join(errs...)
+}
+
+// lookAt is look for the generations of one collection. An error about one of them is nothing to
+// the others.
+func (k *keeper) lookAt(ctx context.Context, name string) (wait time.Duration, err error) {
+	all, err := k.st.Generations(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	lives, sweep := make(map[string]bool), false
+	var errs []error
+	for i := range all {
+		g := &all[i]
+		if g.State == store.Dropping {
+			sweep = true
+			continue
+		}
+		own := store.CollectionName{Name: name, Version: g.Version}.String()
+		lives[own] = true
+		d, err := k.tend(ctx, own, g)
+		if errors.Is(err, store.ErrNotFound) {
+			d, err = leastRest, nil // it was dropped meanwhile
+		}
+		wait, errs = sooner(wait, d), append(errs, err)
+	}
+	k.tellGone(name, lives)
+	if sweep {
+		d, err := k.sweepSome(ctx)
+		wait, errs = sooner(wait, d), append(errs, err)
+	}
+	return wait, errors.Join(errs...)
 }
 
 // tend does what is to be done about one generation.
 func (k *keeper) tend(ctx context.Context, own string, g *store.Generation) (wait time.Duration, err error) {
+	left := time.Duration(0)
 	if g.State == store.Kept && !g.Until.IsZero() {
-		left := time.Until(g.Until)
-		if left > 0 {
-			return left, nil
+		if left = time.Until(g.Until); left <= 0 {
+			return k.retire(ctx, own)
 		}
-		if err := k.st.Retire(ctx, own); err != nil {
-			return 0, err
-		}
-		k.cfg.Logger.Info().Str("generation", own).Msg("dropped: it was kept for as long as it was to be")
-		return leastRest, nil
 	}
 	c := k.collection(own)
 	if c == nil {
-		return 0, nil
+		return left, nil
 	}
 	if !g.Filled {
-		return k.fillSome(ctx, own)
+		wait, err = k.fillSome(ctx, own)
+		return sooner(wait, left), err
 	}
 	if g.State == store.Building {
 		return k.tryToSwitch(ctx, c)
 	}
 	delete(k.builds, own)
-	return 0, nil
+	return left, nil
+}
+
+// retire drops a generation that was kept for its time.
+func (k *keeper) retire(ctx context.Context, own string) (wait time.Duration, err error) {
+	if err := k.st.Retire(ctx, own); err != nil {
+		return 0, err
+	}
+	k.cfg.Logger.Info().Str("generation", own).Msg("dropped: it was kept for as long as it was to be")
+	return leastRest, nil
+}
+
+// sooner returns the shorter one of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // fillSome makes some rows of a generation.

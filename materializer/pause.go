@@ -71,7 +71,10 @@ func (m *Materializer) learn(stored []store.Collection) (read bool) {
 			read = c.held.Swap(until) > 0 && until == 0 || read
 			read = c.paused.Swap(s.Paused) && !s.Paused || read
 			served := c.version == s.Version
-			read = c.served.Swap(served) != served || read
+			if c.served.Swap(served) != served {
+				read = true
+				m.waits.switched()
+			}
 			for _, p := range c.mappings {
 				p.held.Store(until)
 				p.paused.Store(s.Paused)

@@ -31,12 +31,13 @@ type Reads[V any] struct {
 	Build func(r *Reader, id string) (V, error)
 	// Views encodes and decodes states; nil means JSON.
 	Views ViewCodec[V]
-	// Old, Retry, TimeLimit and MinInterval are as in [Spec]. Retry and TimeLimit are also
+	// Old, Retry, TimeLimit, MinInterval and KeepFor are as in [Spec]. Retry and TimeLimit are also
 	// those of finding out which documents a source document concerns.
 	Old         func(version int, view []byte) (V, error)
 	Retry       Retry
 	TimeLimit   time.Duration
 	MinInterval time.Duration
+	KeepFor     time.Duration
 }
 
 // Concern is a source of a derived collection by reads; see [Concerns].
@@ -69,7 +70,7 @@ func ByReads[V any](m *Materializer, spec Reads[V]) (*Derived[V], error) {
 	if spec.Build == nil {
 		return nil, &InvalidError{Field: "build of " + spec.Name, Got: "nil", Want: "a function"}
 	}
-	d := newDerived(m, spec.Name, spec.Version, spec.Views, spec.Old, spec.Retry, spec.TimeLimit, spec.MinInterval)
+	d := newDerived(m, spec.Name, spec.Version, spec.Views, spec.Old, spec.Retry, spec.TimeLimit, spec.MinInterval, spec.KeepFor)
 	d.touch = true
 	for _, s := range spec.Sources {
 		d.sources = append(d.sources, s.origin)

@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -58,20 +59,27 @@ func (r *registry) served(name string) *collection {
 	return nil
 }
 
-// derived reports whether documents of a name have deltas and no operations.
-func (m *Materializer) derived(name string) bool { return m.sourcesOf(store.BareName(name)) != nil }
-
-// sourcesOf returns the sources of a derived collection, in all versions that are registered here,
-// and nil for another one.
-func (m *Materializer) sourcesOf(name string) (sources []string) {
-	for _, c := range m.registry.Load().named[name] {
-		for _, p := range c.mappings {
-			if _, source, _ := strings.Cut(p.name, "<"); !slices.Contains(sources, source) {
-				sources = append(sources, source)
-			}
-		}
+// sources returns those of a derived collection, in order, and nil of another one.
+func (c *collection) sources() (all []string) {
+	for _, p := range c.mappings {
+		_, source, _ := strings.Cut(p.name, "<")
+		all = append(all, source)
 	}
-	return sources
+	return all
+}
+
+// derived reports whether documents of a name have deltas and no operations. Of one that is not
+// registered here the store knows.
+func (m *Materializer) derived(ctx context.Context, name string) (bool, error) {
+	if strings.Contains(name, "<") {
+		return true, nil
+	}
+	name = store.BareName(name)
+	if all := m.registry.Load().named[name]; len(all) > 0 {
+		return all[0].mappings != nil, nil
+	}
+	sources, err := m.sources(ctx)
+	return sources[name] != nil, err
 }
 
 // collection returns the registered collection of a generation, as runs call it; nil if

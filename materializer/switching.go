@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/refold-go/refold/internal/yield"
@@ -10,18 +11,19 @@ import (
 
 // tryToSwitch serves a generation that has all its rows, if it has caught up.
 func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Duration, err error) {
-	n, err := k.st.Count(ctx, c.own)
+	n, err := k.countOwn(ctx, c.own, c)
 	if err != nil {
 		return 0, err
 	}
 	k.progress.observe(c.own, n.Dirty, time.Now())
-	if n.Dirty > store.MaxDirty {
-		return lookBuild, nil
-	}
 	b := k.builds[c.own]
 	if b == nil {
-		b = &build{}
+		b = &build{least: math.MaxInt64}
 		k.builds[c.own] = b
+	}
+	if n.Dirty > store.MaxDirty {
+		k.tellStalled(b, c, n.Dirty)
+		return lookBuild, nil
 	}
 	o, err := k.serve(ctx, c, false)
 	if err == nil && o.Why == store.ParkedBehind {
@@ -44,6 +46,10 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	default:
 		return leastRest, nil
 	}
+	k.tellStalled(b, c, n.Dirty)
+	if time.Now().UnixNano() < c.held.Load() {
+		return lookBehind, nil // another process holds it, and ends that
+	}
 	if b.behind++; b.behind < patienceBehind || !b.held.IsZero() && time.Since(b.held) < holdEvery {
 		return lookBehind, nil
 	}
@@ -54,8 +60,8 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 // servesNothing reports whether a derived collection has nothing to serve yet, so that its first
 // generation cannot be worse for a document that is parked in it.
 func (m *Materializer) servesNothing(ctx context.Context, name string) (bool, error) {
-	if !m.derived(name) {
-		return false, nil
+	if derived, err := m.derived(ctx, name); !derived || err != nil {
+		return false, err
 	}
 	all, err := m.st.Generations(ctx, name)
 	for _, g := range all {
@@ -114,6 +120,19 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 		err = err2
 	}
 	return err
+}
+
+// tellStalled says, once until there is progress, that a generation comes no nearer to what is
+// served.
+func (k *keeper) tellStalled(b *build, c *collection, dirty int64) {
+	switch now := time.Now(); {
+	case dirty < b.least:
+		b.least, b.at, b.told = dirty, now, false
+	case !b.told && now.Sub(b.at) >= stalled:
+		b.told = true
+		k.cfg.Logger.Warn().Str("collection", c.name).Int("version", c.version).Int64("dirty", dirty).Dur("for", now.Sub(b.at)).
+			Msg("this version does not catch up with what is appended, and is not served: give it more workers, or a faster fold")
+	}
 }
 
 // tellParked says, once for each, that a document holds back the switch.

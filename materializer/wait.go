@@ -79,12 +79,34 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 
 // wait waits for collections, and for all that they are made of.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
-	return m.waitForLevels(ctx, token, m.levels(collections))
+	return m.waitForAll(ctx, token, func() ([][]string, error) { return m.levels(ctx, collections) })
 }
 
 // waitUpstream waits for all that a derived collection is made of.
 func (m *Materializer) waitUpstream(ctx context.Context, token Token, derived string) error {
-	return m.waitForLevels(ctx, token, m.upstream(derived))
+	return m.waitForAll(ctx, token, func() ([][]string, error) { return m.upstream(ctx, derived) })
+}
+
+// waitForAll waits for levels. It begins again when another generation of whatever collection is
+// served, which may be made of others.
+func (m *Materializer) waitForAll(ctx context.Context, token Token, read func() ([][]string, error)) error {
+	for {
+		begun, end := m.waits.begin(ctx)
+		levels, err := read()
+		if err == nil {
+			err = m.waitForLevels(begun, token, levels)
+		}
+		switched := errors.Is(context.Cause(begun), errSwitched)
+		end()
+		if err != nil && !errors.Is(err, ErrParked) && !switched || ctx.Err() != nil {
+			return err
+		}
+		if after, err2 := read(); err2 != nil {
+			return err2
+		} else if !switched && slices.EqualFunc(levels, after, slices.Equal) {
+			return err
+		}
+	}
 }
 
 // waitForLevels waits for one level after the other, and

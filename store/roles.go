@@ -53,8 +53,10 @@ type Collection struct {
 	Paused bool
 	// Held is for how long what is served is held yet, see [Generator]; 0 if it is not.
 	Held time.Duration
-	// Derived tells that it is made from others, see [Deriver].
+	// Derived tells that it is made from others, see [Deriver]. Sources are those of the
+	// generation that is served, in order; nil if that is of nobody yet.
 	Derived bool
+	Sources []string
 }
 
 // Resolver answers what a token means.

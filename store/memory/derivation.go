@@ -99,6 +99,17 @@ func (g *generation) filling() []*generation {
 	return all
 }
 
+// sources returns those of a generation of a derived collection, and nil of another one.
+func (g *generation) sources() (all []string) {
+	if g.derived == nil {
+		return nil
+	}
+	for _, m := range g.derived.mappings {
+		all = append(all, m.source)
+	}
+	return all
+}
+
 // newDerivedLocked returns a generation of a derived collection, with its mappings.
 func (s *Store) newDerivedLocked(d store.Derivation, state store.GenerationState) *generation {
 	s.changes++

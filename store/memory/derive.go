@@ -59,10 +59,7 @@ func (s *Store) deriveFirstLocked(d store.Derivation) {
 // deriveNextLocked is registerLocked of a derived collection.
 func (s *Store) deriveNextLocked(c *collection, d store.Derivation) error {
 	if g := c.ofVersion(d.Version); g != nil {
-		var sources []string
-		for _, m := range g.derived.mappings {
-			sources = append(sources, m.source)
-		}
+		sources := g.sources()
 		if g.derived.deltas != d.Deltas || !slices.Equal(sources, d.Sources) {
 			return &store.InvalidError{
 				Field: fmt.Sprintf("version %d of %s", d.Version, d.Name),

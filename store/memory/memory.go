@@ -157,7 +157,7 @@ func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	all, now := make([]store.Collection, 0, len(s.collections)), time.Now()
 	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
 		c := s.collections[name]
-		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused, Held: c.held(now), Derived: c.derived})
+		all = append(all, store.Collection{Name: name, Version: c.version, Paused: c.paused, Held: c.held(now), Derived: c.derived, Sources: c.sources()})
 	}
 	return all, nil
 }

@@ -71,7 +71,7 @@ func TestMigrationFromVersion2(t *testing.T) {
 		t.Errorf("runnable are %q, want %q", runnable, want)
 	}
 	collections, err := s.Collections(ctx)
-	if want := "[{notes 3 false 0s false} {old 0 false 0s false} {tasks 0 true 0s false}]"; err != nil || fmt.Sprint(collections) != want {
+	if want := "[{notes 3 false 0s false []} {old 0 false 0s false []} {tasks 0 true 0s false []}]"; err != nil || fmt.Sprint(collections) != want {
 		t.Errorf("collections are %v, %v, want %s", collections, err, want)
 	}
 	for _, id := range []string{"forgotten", "erased"} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestMigrationFromVersion1(t *testing.T) {
 		t.Errorf("the incarnation is %x, it was %x", s.incarnation, of)
 	}
 	collections, err := s.Collections(ctx)
-	if want := []store.Collection{{Name: "notes", Version: 3}, {Name: "tasks", Paused: true}}; err != nil || !slices.Equal(collections, want) {
+	if want := []store.Collection{{Name: "notes", Version: 3}, {Name: "tasks", Paused: true}}; err != nil || !reflect.DeepEqual(collections, want) {
 		t.Errorf("collections are %+v, %v", collections, err)
 	}
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -83,11 +84,22 @@ func (t *transaction) makeRoom(in *collection, version int64) error {
 // Collections implements [store.Registrar].
 func (s *Store) Collections(ctx context.Context) ([]store.Collection, error) {
 	var all []store.Collection
+	var inputs []int64 // of the sources of the last one
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(allCollections, func(row []driver.Value) bool {
-			all = append(all, store.Collection{
-				Name: text(row[0]), Version: int(integer(row[1])), Paused: truth(row[2]), Derived: truth(row[3]), Held: heldFor(integer(row[4]), time.Now()),
-			})
+			name := text(row[0])
+			if len(all) == 0 || all[len(all)-1].Name != name {
+				inputs = nil
+				all = append(all, store.Collection{
+					Name: name, Version: int(integer(row[1])), Paused: truth(row[2]), Derived: truth(row[3]), Held: heldFor(integer(row[4]), time.Now()),
+				})
+			}
+			if row[6] != nil {
+				c, input := &all[len(all)-1], integer(row[5])
+				at, _ := slices.BinarySearch(inputs, input)
+				inputs = slices.Insert(inputs, at, input)
+				c.Sources = slices.Insert(c.Sources, at, text(row[6]))
+			}
 			return true
 		})
 	})

@@ -21,7 +21,10 @@ var plainStatements = map[statement]statementText{
 	getGeneration: {"reading a generation", `
 		SELECT g.id, g.space, g.version, c.serving IN (g.id, g.feeds), c.paused, c.switched, c.closing, g.epoch, g.source, g.feeds, g.input` + fromCollection + ` WHERE c.name = +?1`},
 	allCollections: {"reading the collections", `
-		SELECT name, version, paused, derived, closing FROM refold_collections WHERE name IS NOT NULL ORDER BY name COLLATE BINARY`},
+		SELECT c.name, c.version, c.paused, c.derived, c.closing, m.input, s.name
+		FROM refold_collections c LEFT JOIN refold_generations m INDEXED BY refold_mappings ON m.feeds > 0 AND m.feeds = c.serving
+			LEFT JOIN refold_collections s ON s.id = m.source
+		WHERE c.name IS NOT NULL ORDER BY c.name COLLATE BINARY`},
 	pause: {"pausing a collection", `UPDATE refold_collections SET paused = ?2 WHERE id = ?1`},
 
 	getDocument: {"reading a document", `

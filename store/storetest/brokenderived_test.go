@@ -135,6 +135,17 @@ func (s alwaysFilled) Generations(ctx context.Context, collection string) ([]sto
 	return all, err
 }
 
+// sortedSources names the sources of a derived collection in another order.
+type sortedSources struct{ *memory.Store }
+
+func (s sortedSources) Collections(ctx context.Context) ([]store.Collection, error) {
+	all, err := s.Store.Collections(ctx)
+	for _, c := range all {
+		slices.Sort(c.Sources)
+	}
+	return all, err
+}
+
 // dropsAll drops what is made of a collection with it.
 type dropsAll struct{ *memory.Store }
 

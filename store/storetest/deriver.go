@@ -17,7 +17,7 @@ var deriverChecks = []check{
 		if !g.Filled || !g.Started.IsZero() || g.Made != 0 {
 			f.Errorf("the generation is %+v", g)
 		}
-		mustHaveCollections(f, store.Collection{Name: "notes", Version: 1}, store.Collection{Name: "tags", Version: 1, Derived: true})
+		mustHaveCollections(f, store.Collection{Name: "notes", Version: 1}, store.Collection{Name: "tags", Version: 1, Derived: true, Sources: []string{"notes"}})
 		for _, name := range []string{"tags", "tags@1", "tags<notes", "tags@1<notes"} {
 			if mustScan(f, name, ""); mustCount(f, name) != (store.Counts{}) {
 				f.Errorf("%s has documents", name)
@@ -38,6 +38,23 @@ var deriverChecks = []check{
 		if d := f.load(tag("x")); d.Head != 0 {
 			f.Errorf("there is %+v", d)
 		}
+	}},
+	{"the sources are those of what is served, in order", func(f *fixture) {
+		mustRegister(f, "notes", 1)
+		mustRegister(f, "tasks", 1)
+		f.derive(tags(1))
+		both := []store.Collection{{Name: "notes", Version: 1}, {Name: "tags", Version: 1, Derived: true, Sources: []string{"notes"}}, {Name: "tasks", Version: 1}}
+		f.derive(tags(2, "tasks", "notes"))
+		mustHaveCollections(f, both...)
+		f.fill("tags@2")
+		f.switchTo("tags@2", false, store.Unhindered)
+		both[1].Version, both[1].Sources = 2, []string{"tasks", "notes"}
+		mustHaveCollections(f, both...)
+		if err := f.b.Rollback(background, "tags"); err != nil {
+			f.Fatal(err)
+		}
+		both[1].Version, both[1].Sources = 1, []string{"notes"}
+		mustHaveCollections(f, both...)
 	}},
 	{"a source need not be registered, and not have a view", func(f *fixture) {
 		f.append(key("a"), "1")

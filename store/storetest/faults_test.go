@@ -57,6 +57,7 @@ var faults = map[string]struct {
 	"no cycles":          {"deriver", func() store.Backend { return noCycles{memory.New(nil)} }},
 	"bare deltas":        {"deriver", func() store.Backend { return bareDeltas{memory.New(nil)} }},
 	"silent mappings":    {"deriver", func() store.Backend { return silentMappings{memory.New(nil)} }},
+	"sorted sources":     {"deriver", func() store.Backend { return sortedSources{memory.New(nil)} }},
 	"always filled":      {"deriver", func() store.Backend { return alwaysFilled{memory.New(nil)} }},
 	"derived, by force":  {"deriver", func() store.Backend { return alwaysForce{memory.New(nil)} }},
 	"derived, no hold":   {"deriver", func() store.Backend { return noHold{memory.New(nil)} }},
