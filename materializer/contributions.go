@@ -135,9 +135,11 @@ func emitted[C any](f func(emit func(string, C)) error, take func(string, C) err
 // reduceAll makes a state from all contributions.
 func reduceAll[C, V any](ctx context.Context, m *Materializer, r *foldRun, spec Contributions[C, V]) (of made[V]) {
 	c := contributions{m: m, r: r}
-	first, err := c.page(ctx, Contributor{})
-	if err != nil {
-		return made[V]{trouble: err}
+	first, err := r.ahead, error(nil)
+	if len(first) == 0 && !r.whole {
+		if first, err = c.page(ctx, Contributor{}, r.room); err != nil {
+			return made[V]{trouble: err}
+		}
 	}
 	if len(first) == 0 {
 		return made[V]{deleted: true}
@@ -158,7 +160,10 @@ func reduceAll[C, V any](ctx context.Context, m *Materializer, r *foldRun, spec 
 					return
 				}
 			}
-			if page, err = c.page(ctx, page[len(page)-1].Contributor); err != nil {
+			if r.whole {
+				return
+			}
+			if page, err = c.page(ctx, page[len(page)-1].Contributor, r.room); err != nil {
 				of.trouble = err
 				return
 			}
@@ -184,9 +189,34 @@ type contributions struct {
 	r *foldRun
 }
 
-func (c contributions) page(ctx context.Context, after Contributor) ([]store.Contribution, error) {
-	return c.m.st.Contributions(ctx, c.r.key, after, store.Budget{Operations: contributionsAtOnce, Bytes: c.r.room})
+func (c contributions) page(ctx context.Context, after Contributor, bytes int64) ([]store.Contribution, error) {
+	return c.m.st.Contributions(ctx, c.r.key, after, store.Budget{Operations: contributionsAtOnce, Bytes: bytes})
 }
+
+// readAhead reads as many as fit into the run's room, and notes whether these are all.
+func (c contributions) readAhead(ctx context.Context) error {
+	c.r.ahead, c.r.whole = nil, false
+	after := Contributor{}
+	for left := c.r.room; left > 0; {
+		page, err := c.page(ctx, after, left)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			c.r.whole = true
+			return nil
+		}
+		for i := range page {
+			left -= contributionSize + int64(len(page[i].Source)+len(page[i].Body))
+		}
+		after = page[len(page)-1].Contributor
+		c.r.ahead = append(c.r.ahead, page...)
+	}
+	return nil
+}
+
+// contributionSize is about what a contribution takes in memory beside its bytes.
+const contributionSize = 64
 
 // contributionsAtOnce is how many contributions are read at once at most.
 const contributionsAtOnce = 1024

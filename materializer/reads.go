@@ -142,14 +142,16 @@ func (r *Reader) read(of origin, id string) (store.Document, error) {
 	}
 	r.mu.Lock()
 	before, again := r.reads[key]
-	over := r.over
-	if !again && !over {
+	over, full := r.over, !again && len(r.reads) == store.MaxReads
+	if !again && !over && !full {
 		r.reads[key] = doc.Changed
 	}
 	r.mu.Unlock()
 	switch {
 	case over:
 		return doc, errors.New("refold: a build reads after its end")
+	case full:
+		return doc, r.fail(Permanent(fmt.Errorf("refold: a build of %s reads more than %d documents", r.derived, store.MaxReads)))
 	case again && before != doc.Changed:
 		return doc, r.fail(errMoved)
 	case doc.Deleted:
