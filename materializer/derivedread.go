@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/refold-go/refold/store"
 )
@@ -24,25 +25,49 @@ func (d *Derived[V]) Get(ctx context.Context, id string, options ...ReadOption) 
 	if err := store.CheckKey(key); err != nil {
 		return View[V]{}, err
 	}
-	var behind error
+	var doc store.Document
+	var parked, behind error
+	look := func() (err error) {
+		doc, parked, behind, err = d.look(ctx, key, options)
+		return err
+	}
+	var err error
+	if slices.ContainsFunc(options, func(o ReadOption) bool { return !o.atLeast.IsZero() }) {
+		err = m.whileServed(ctx, []string{key.Collection}, look)
+	} else {
+		err = look()
+	}
+	if err != nil {
+		return View[V]{}, err
+	}
+	if doc.Head == 0 {
+		return View[V]{}, join(fmt.Errorf("%w: %s", ErrNotFound, key), behind)
+	}
+	view, err := d.c.view(doc)
+	return view, join(err, view.deleted(key), parked, behind)
+}
+
+// look returns a document as it is when all is in it that options ask for; parked is that it
+// is parked and lacks some of it, and behind that something on the way is.
+func (d *Derived[V]) look(ctx context.Context, key Key, options []ReadOption) (doc store.Document, parked, behind, err error) {
+	m := d.c.m
 	goals := make([]goal, 0, len(options))
 	for _, o := range options {
 		if o.atLeast.IsZero() {
 			continue
 		}
-		if err := m.waitUpstream(ctx, o.atLeast, d.c.spec.Name); errors.Is(err, ErrParked) {
+		if err := m.waitUpstream(ctx, o.atLeast, key.Collection); errors.Is(err, ErrParked) {
 			behind = err
 		} else if err != nil {
-			return View[V]{}, err
+			return doc, nil, nil, err
 		}
 		g, err := m.goal(ctx, o.atLeast, key)
 		if err != nil {
-			return View[V]{}, err
+			return doc, nil, nil, err
 		}
 		goals = append(goals, g)
 	}
-	doc, parked := store.Document{}, error(nil)
-	err := m.await(ctx, key, func() (bool, error) {
+	err = m.await(ctx, key, func() (bool, error) {
 		docs, err := m.st.Load(ctx, []store.Key{key}, store.WithViews)
 		if err != nil {
 			return false, err
@@ -55,14 +80,7 @@ func (d *Derived[V]) Get(ctx context.Context, id string, options ...ReadOption) 
 		}
 		return true, nil
 	})
-	if err != nil {
-		return View[V]{}, err
-	}
-	if doc.Head == 0 {
-		return View[V]{}, join(fmt.Errorf("%w: %s", ErrNotFound, key), behind)
-	}
-	view, err := d.c.view(doc)
-	return view, join(err, view.deleted(key), parked, behind)
+	return doc, parked, behind, err
 }
 
 // GetMany returns the views of several documents, as [Collection.GetMany] does.
@@ -93,11 +111,13 @@ func (d *Derived[V]) Wait(ctx context.Context, token Token, ids ...string) error
 	if len(ids) == 0 {
 		return m.wait(ctx, token, []string{name})
 	}
-	err := m.waitUpstream(ctx, token, name)
-	if err != nil && !errors.Is(err, ErrParked) {
-		return err
-	}
-	return join(err, d.c.waitForEach(ctx, token, ids))
+	return m.whileServed(ctx, []string{name}, func() error {
+		err := m.waitUpstream(ctx, token, name)
+		if err != nil && !errors.Is(err, ErrParked) {
+			return err
+		}
+		return join(err, d.c.waitForEach(ctx, token, ids))
+	})
 }
 
 // Drain is [Derived.Wait] for [Materializer.End].

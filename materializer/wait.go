@@ -95,6 +95,10 @@ func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels []
 		return err
 	}
 	collections := slices.Concat(levels...)
+	return m.whileServed(ctx, collections, func() error { return m.waitOnceForLevels(ctx, token, levels, collections) })
+}
+
+func (m *Materializer) waitOnceForLevels(ctx context.Context, token Token, levels [][]string, collections []string) error {
 	for {
 		for _, level := range levels {
 			if err := m.waitForLevel(ctx, token, level); err != nil {

@@ -62,9 +62,18 @@ type Deriver interface {
 	// sources and of their documents, and gives each document of a mapping a delta
 	// since the end of the log when the filling began; those too which the mapping has
 	// and the generation of the source that is served now has not. Generation.Made
-	// counts them. [Generator.Switch] asks for no dirty row, not parked, in
-	// the generation and its mappings, since that mark or before, nor since before the
-	// oldest such row of what is served now. While a served generation is filled
+	// counts them.
+	//
+	// [Generator.Switch] asks for no dirty row, not parked, in the generation and its
+	// mappings since the end of the log as it was when the filling began, or when a
+	// document of what is served now was last committed with Applied moved, or when that
+	// began to be served; or before. As no view can contain what was appended after it
+	// was made, nothing that was read is lacking then. A generation that is run all the
+	// time moves that mark on, until [Generator.Hold]. A parked row is behind that is
+	// dirty since the filling began or before; and any other one, unless version 0 is
+	// served, or the document of the same id is parked in what is served, or in its
+	// mapping of the same source, and is dirty since the same or before.
+	// While a served generation is filled
 	// again, because another generation of a source is served, Generation.Filled
 	// is false.
 	Derive(ctx context.Context, d Derivation) error

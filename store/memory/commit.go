@@ -77,6 +77,7 @@ func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) 
 		other = d.setView(c)
 		if in.derived != nil {
 			d.settle()
+			in.derived.reached = s.end
 			again = s.readLocked(in, d, c.Reads)
 		}
 	}

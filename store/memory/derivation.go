@@ -18,11 +18,14 @@ type derivation struct {
 	// mapping is that which the generation is, nil for one of a derived collection.
 	mapping *mapping
 
-	// deltas, mappings and readers are those of a generation of a derived collection.
+	// deltas, mappings, reached and readers are those of a generation of a derived collection.
 	// readers are by what they read, and then by id.
 	deltas   bool
 	mappings []*mapping // by input
-	readers  map[store.Key]*ordered[text, *document]
+	// reached is the end of the log when it began to be served, or a view was last made:
+	// no view has anything beyond it.
+	reached store.Position
+	readers map[store.Key]*ordered[text, *document]
 }
 
 // mapping is a generation between a source and a generation of a derived collection.

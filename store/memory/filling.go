@@ -46,7 +46,7 @@ func (s *Store) toFillLocked(m *mapping) *content {
 	return one
 }
 
-// derivedObstacle returns what is in the way of serving a generation.
+// derivedObstacle returns what is in the way of serving a generation; see [store.Deriver].
 func (c *collection) derivedObstacle(g *generation, force bool) store.Obstacle {
 	mark := store.Position(0)
 	for _, m := range g.derived.mappings {
@@ -55,21 +55,33 @@ func (c *collection) derivedObstacle(g *generation, force bool) store.Obstacle {
 		}
 		mark = max(mark, m.mark.Position)
 	}
-	first, since := oldest(g)
-	_, served := oldest(c.generation)
-	behind := since <= mark || c.version > 0 && (served == 0 || since < served)
-	if since > 0 && behind {
+	if first, since := oldest(g); since > 0 && since <= max(mark, c.generation.derived.reached) {
 		return store.Obstacle{Why: store.Behind, Document: first}
 	}
 	var found store.Obstacle
 	for _, part := range g.parts() {
+		served := c.generation
+		if part.derived.mapping != nil {
+			served = served.from(part.derived.mapping.source)
+		}
 		part.parked.all(func(d *document) {
-			if at := d.since().Position; !force && found.Why == store.Unhindered && at > 0 && at <= mark {
+			behind := d.since().Position <= mark || c.version > 0 && !served.lacksToo(d)
+			if !force && found.Why == store.Unhindered && d.dirty() && behind {
 				found = store.Obstacle{Why: store.ParkedBehind, Document: store.Key{Collection: part.derived.name, ID: d.key.ID}}
 			}
 		})
 	}
 	return found
+}
+
+// lacksToo reports whether the generation, which may be nil, has a parked document of the
+// same id that lacks what a parked one of another generation lacks.
+func (g *generation) lacksToo(d *document) bool {
+	if g == nil {
+		return false
+	}
+	old := g.documents[d.key.ID]
+	return old != nil && old.parked() && old.dirty() && old.since().Position <= d.since().Position
 }
 
 // parts returns a generation of a derived collection, and its mappings.

@@ -182,6 +182,9 @@ func (s *Store) serveLocked(c *collection, g *generation, old store.GenerationSt
 	before := c.generation
 	before.state, before.until = old, until
 	g.state, g.until = store.Serving, time.Time{}
+	if g.derived != nil {
+		g.derived.reached = s.end
+	}
 	c.generation, c.kept = g, before
 	if before.version == 0 { // it is that of a derived collection which nobody ever made
 		c.kept = nil

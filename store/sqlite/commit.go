@@ -161,6 +161,9 @@ func (g *guarded) write(t *transaction, c *store.Commit, woken *[]store.Key) (st
 		if err := g.moved(t, c, read, since); err != nil {
 			return 0, err
 		}
+		if err := g.reached(t); err != nil {
+			return 0, err
+		}
 		if g.in.tells() && !g.same {
 			if err := t.tell(g.in.of, c.Key.ID, &delta{since: since, history: g.history}, woken); err != nil {
 				return 0, err

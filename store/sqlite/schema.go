@@ -186,7 +186,7 @@ CREATE TABLE refold_generations (
 	epoch      INTEGER NOT NULL,           -- of new rows
 	scanned    INTEGER NOT NULL DEFAULT 0, -- the scan has made rows for the documents up to this one
 	until      INTEGER NOT NULL DEFAULT 0, -- and ends here
-	mark       INTEGER NOT NULL DEFAULT 0, -- end of the log when the scan began
+	mark       INTEGER NOT NULL DEFAULT 0, -- end of the log when the scan began; of a derived one: nothing that was served goes beyond it
 	made       INTEGER NOT NULL DEFAULT 0, -- rows made by the scan
 	started    INTEGER NOT NULL DEFAULT 0, -- when the scan began
 	retire     INTEGER NOT NULL DEFAULT 0  -- of a kept one: not before

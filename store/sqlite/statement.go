@@ -152,6 +152,9 @@ const (
 	startDerived
 	countDependents
 	setMappings
+	getMark
+	setMark
+	firstParkedHere
 	refill
 	fillPage
 	everyDependent

@@ -80,6 +80,15 @@ var derivedStatements = map[statement]statementText{
 	countDependents: {"counting what is made of a collection", `
 		UPDATE refold_collections SET dependents = (SELECT count(*) FROM refold_generations g INDEXED BY refold_dependents
 			WHERE g.source = refold_collections.id AND g.source > 0 AND g.state < 5) WHERE id = ?1`},
+	getMark: {"comparing generations", `SELECT mark FROM refold_generations WHERE id = ?1`},
+	setMark: {"noting how far a generation is", `UPDATE refold_generations SET mark = ?2 WHERE id = ?1 AND mark < ?2`},
+	firstParkedHere: {"comparing generations", `
+		SELECT d.name FROM refold_progress n INDEXED BY refold_runnable
+		JOIN refold_documents d ON d.id = n.document
+		WHERE n.generation = +?1 AND n.parked = 1 AND n.dirty = 1 AND NOT EXISTS (
+			SELECT 1 FROM refold_documents e JOIN refold_progress o ON o.generation = +?2 AND o.document = e.id
+			WHERE e.collection = -?2 AND e.name = d.name AND o.parked = 1 AND o.dirty = 1 AND o.since_position <= n.since_position)
+		LIMIT 1`},
 	setMappings: {"switching generations", `UPDATE refold_generations SET state = ?2 WHERE feeds = ?1 AND feeds > 0`},
 	refill: {"starting to fill a generation", `
 		UPDATE refold_generations SET scanned = 0, made = 0, until = ?2, mark = ?3, started = ?4

@@ -120,6 +120,11 @@ func (t *transaction) serve(g *state, old, retire, building int64) error {
 	if err := t.run.exec(setServing, in.id, g.id, g.version, g.epoch, number); err != nil {
 		return err
 	}
+	if in.derived {
+		if err := t.setReached(g.id); err != nil {
+			return err
+		}
+	}
 	t.regenerated()
 	if in.dependents == 0 {
 		return nil

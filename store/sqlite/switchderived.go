@@ -40,8 +40,26 @@ func (t *transaction) oldest(parts []part, parked bool) (first store.Key, since 
 	return first, since, nil
 }
 
+// reached notes where the log ends when a derived document that is served is made, if
+// there is a generation that may be compared with it.
+func (g *guarded) reached(t *transaction) error {
+	if !g.in.derived() || !g.in.served || g.in.of.beside() == [2]int64{} {
+		return nil
+	}
+	return t.setReached(g.in.id)
+}
+
+func (t *transaction) setReached(generation int64) error {
+	end, err := t.end()
+	if err != nil {
+		return err
+	}
+	return t.run.exec(setMark, generation, end)
+}
+
 // lookDerived is look for a derived collection. Its documents have no operations to be
-// compared by, so that what they lack is compared by since when.
+// compared by, so that what they lack is compared with what is served by where the log
+// ended; see [store.Deriver].
 func (w *switchWork) lookDerived(t *transaction, g *state) (store.Obstacle, error) {
 	parts, mark, filled, err := t.parts(g.id, w.name)
 	if err != nil {
@@ -50,31 +68,50 @@ func (w *switchWork) lookDerived(t *transaction, g *state) (store.Obstacle, erro
 	if !filled {
 		return store.Obstacle{Why: store.Unfilled}, nil
 	}
+	row, err := t.run.one(getMark, g.in.served.id)
+	if err != nil || row == nil {
+		return store.Obstacle{}, err
+	}
 	first, since, err := t.oldest(parts, false)
 	if err != nil {
 		return store.Obstacle{}, err
 	}
-	behind := since > 0 && since <= mark
-	if since > 0 && !behind && g.in.version > 0 {
-		servedParts, _, _, err := t.parts(g.in.served.id, w.name)
-		if err != nil {
-			return store.Obstacle{}, err
-		}
-		_, served, err := t.oldest(servedParts, false)
-		if err != nil {
-			return store.Obstacle{}, err
-		}
-		behind = served == 0 || since < served
-	}
-	if behind {
+	if since > 0 && since <= max(mark, integer(row[0])) {
 		return store.Obstacle{Why: store.Behind, Document: first}, nil
 	}
 	if w.terms.Force {
 		return store.Obstacle{}, nil
 	}
-	first, since, err = t.oldest(parts, true)
-	if err != nil || since == 0 || since > mark {
+	if first, since, err = t.oldest(parts, true); err != nil || since == 0 {
 		return store.Obstacle{}, err
 	}
-	return store.Obstacle{Why: store.ParkedBehind, Document: first}, nil
+	if since <= mark {
+		return store.Obstacle{Why: store.ParkedBehind, Document: first}, nil
+	}
+	if g.in.version == 0 {
+		return store.Obstacle{}, nil
+	}
+	return w.parkedHere(t, g, parts)
+}
+
+// parkedHere finds a parked document of some generations that lacks what what is served
+// does not lack for the same reason.
+func (w *switchWork) parkedHere(t *transaction, g *state, parts []part) (store.Obstacle, error) {
+	served, _, _, err := t.parts(g.in.served.id, w.name)
+	if err != nil {
+		return store.Obstacle{}, err
+	}
+	for _, p := range parts {
+		other := int64(0)
+		for _, s := range served {
+			if s.name.Source == p.name.Source {
+				other = s.id
+			}
+		}
+		row, err := t.run.one(firstParkedHere, p.id, other)
+		if err != nil || row != nil {
+			return asObstacle(store.ParkedBehind, p.name, row), err
+		}
+	}
+	return store.Obstacle{}, nil
 }

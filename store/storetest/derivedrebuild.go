@@ -33,7 +33,8 @@ func (m *derivedRun) deriveVersion(r *rapid.T, d store.Derivation, version int) 
 	if err != nil {
 		r.Fatalf("Derive %+v: %v", d, err)
 	}
-	m.marks[store.CollectionName{Name: d.Name, Version: d.Version}.String()] = m.last
+	name := store.CollectionName{Name: d.Name, Version: d.Version}.String()
+	m.marks[name], m.reached[name] = m.last, m.last
 }
 
 // missing reports whether a source is not there.
@@ -102,6 +103,8 @@ func (m *derivedRun) fill(r *rapid.T, name string) {
 // served notes that another generation of a collection is served, so that all that is
 // made of it is filled again.
 func (m *derivedRun) served(r *rapid.T, collection string) {
+	_, all := m.living(r, collection)
+	m.reached[store.CollectionName{Name: collection, Version: served(all)}.String()] = m.last
 	for _, d := range modelDerivations {
 		names, _ := m.living(r, d.Name)
 		for _, name := range names {
@@ -163,14 +166,16 @@ func (m *derivedRun) obstacle(r *rapid.T, collection, name string, force bool) s
 		}
 		return 0
 	}
-	if mine := oldest(name); mine > 0 && mine <= m.marks[name] {
-		return store.Behind
-	} else if old := oldest(serving); version > 0 && mine > 0 && (old == 0 || mine < old) {
+	mark := m.marks[name]
+	if mine := oldest(name); mine > 0 && (mine <= mark || version > 0 && mine <= m.reached[serving]) {
 		return store.Behind
 	}
 	for _, rows := range rowsOf(name) {
 		for _, d := range collect(r, m.b.Parked(background, rows)) {
-			if !force && d.Since.Position > 0 && d.Since.Position <= m.marks[name] {
+			k := store.Key{Collection: serving + strings.TrimPrefix(rows, name), ID: d.Key.ID}
+			old := m.load(r, k)
+			lacks := version == 0 || old.Parked() && old.Since.Position <= d.Since.Position
+			if !force && (d.Since.Position <= mark || !lacks) {
 				return store.ParkedBehind
 			}
 		}

@@ -19,7 +19,10 @@ type derivedRun struct {
 	b     store.Backend
 	last  store.Position // of the log
 	// marks are by generation: the end of the log when it was last begun to be filled.
-	marks     map[string]store.Position
+	marks map[string]store.Position
+	// reached are by generation: the end of the log when it was last switched to or a
+	// document of it made.
+	reached   map[string]store.Position
 	forgotten map[store.Key]bool
 	hand      []store.Commit // of runs that have not ended
 }
@@ -36,7 +39,8 @@ func (s *suite) derivedModel(t *testing.T) {
 		whole := false
 		defer func() { failed = failed || !whole }()
 		run := &derivedRun{
-			suite: s, outer: t, b: s.open(t), marks: make(map[string]store.Position), forgotten: make(map[store.Key]bool),
+			suite: s, outer: t, b: s.open(t), marks: make(map[string]store.Position), reached: make(map[string]store.Position),
+			forgotten: make(map[store.Key]bool),
 		}
 		defer func() {
 			if err := run.b.Close(); err != nil {
@@ -255,8 +259,13 @@ func (m *derivedRun) commit(r *rapid.T, c store.Commit) {
 		if got, was := describe(now), describe(d); got != was {
 			r.Fatalf("a stale commit left\n%s, was\n%s", got, was)
 		}
-	} else if now.Dirty() {
-		want = store.StillDirty
+	} else {
+		if now.Dirty() {
+			want = store.StillDirty
+		}
+		if c.Effects == nil && c.Applied > c.Loaded {
+			m.reached[c.Key.Collection] = m.last
+		}
 	}
 	if got[0] != want {
 		r.Fatalf("Commit of %+v is %s, want %s", c, got[0], want)

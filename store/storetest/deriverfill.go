@@ -178,6 +178,110 @@ var fillChecks = []check{
 		f.switchTo("tags@2", false, store.Unhindered)
 		f.mustBeTags("1 kept", "2 serving")
 	}},
+	{"it has all that what is served may have, whatever that lacks itself", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags@1")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		f.runTags("tags@2")
+		f.write(key("b"), "x")
+		f.contribute(mapped("tags@1<notes", "b"), "u=x")
+		f.write(key("c"), "x")
+		f.contribute(mapped("tags@1<notes", "c"), "v=x")
+		f.reduce(tag("v"), "v") // u is dirty since before
+		f.contribute(mapped("tags@2<notes", "b"), "u=x")
+		f.reduce(versioned("tags@2", "u"), "u")
+		hinders := func(k store.Key) {
+			f.Helper()
+			if o := f.switchTo("tags@2", true, store.Behind); o.Document != k {
+				f.Errorf("in the way is %s, want %s", o.Document, k)
+			}
+		}
+		hinders(mapped("tags@2<notes", "c"))
+		f.contribute(mapped("tags@2<notes", "c"), "v=x")
+		hinders(versioned("tags@2", "v"))
+		f.reduce(versioned("tags@2", "v"), "v")
+		f.write(key("d"), "x") // nobody has it
+		f.switchTo("tags@2", false, store.Unhindered)
+		f.mustView(tag("v"), 1, "v")
+	}},
+	{"a view that is the same counts, and one that was made before it was served does", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags@1")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		f.runTags("tags@2")
+		f.write(key("a"), "y")
+		f.contribute(mapped("tags@1<notes", "a"), "t=y")
+		f.reduce(tag("t"), string(f.load(tag("t")).View))
+		f.switchTo("tags@2", true, store.Behind)
+		f.runTags("tags@2")
+		f.write(key("a"), "z")
+		f.runTags("tags@2") // before it is served
+		f.switchTo("tags@2", false, store.Unhindered)
+		f.switchTo("tags@1", true, store.Behind)
+		f.runTags("tags@1")
+		f.switchTo("tags@1", true, store.Unhindered)
+	}},
+	{"what is parked in it only is in its way, whenever it came", func(f *fixture) {
+		tagged(f)
+		for _, id := range []string{"a", "b"} {
+			f.write(key(id), "x")
+		}
+		f.runTags("tags@1")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		f.runTags("tags@2")
+		hinders := func(k store.Key) {
+			f.Helper()
+			if o := f.switchTo("tags@2", false, store.ParkedBehind); o.Document != k {
+				f.Errorf("in the way is %s, want %s", o.Document, k)
+			}
+		}
+		f.write(key("a"), "y")
+		f.park(mapped("tags@2<notes", "a"))
+		hinders(mapped("tags@2<notes", "a")) // it waits in the other one
+		f.runTags("tags@1")
+		hinders(mapped("tags@2<notes", "a"))
+		mustResume(f, 1, mapped("tags@2<notes", "a"))
+		f.contribute(mapped("tags@2<notes", "a"), "t=y")
+		f.park(versioned("tags@2", "t"))
+		hinders(versioned("tags@2", "t"))
+		mustResume(f, 1, versioned("tags@2", "t"))
+		f.runTags("tags@2")
+		f.write(key("c"), "x")
+		f.contribute(mapped("tags@2<notes", "c"), "new=x")
+		f.park(versioned("tags@2", "new"))
+		hinders(versioned("tags@2", "new")) // the other one has none
+		f.contribute(mapped("tags@1<notes", "c"), "new=x")
+		f.park(tag("new"))
+		f.write(key("b"), "y")
+		f.park(mapped("tags@1<notes", "b"))
+		f.write(key("b"), "z")
+		f.park(mapped("tags@2<notes", "b"))
+		f.switchTo("tags@2", false, store.Unhindered) // they are parked in both
+		f.mustBeTags("1 kept", "2 serving")
+	}},
+	{"what parked in it before is in its way", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags@1")
+		f.derive(tags(2))
+		f.fill("tags@2")
+		f.runTags("tags@2")
+		f.write(key("a"), "y")
+		f.contribute(mapped("tags@2<notes", "a"), "t=y")
+		f.park(versioned("tags@2", "t"))
+		f.runTags("tags@1")
+		f.write(key("a"), "z")
+		f.contribute(mapped("tags@1<notes", "a"), "t=z")
+		f.park(tag("t"))
+		f.contribute(mapped("tags@2<notes", "a"), "t=z")
+		f.switchTo("tags@2", false, store.ParkedBehind)
+		f.switchTo("tags@2", true, store.Unhindered)
+	}},
 	{"a switch serves the new views, and keeps the old ones up to date", func(f *fixture) {
 		tagged(f)
 		f.write(key("a"), "x")
