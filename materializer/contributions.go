@@ -17,6 +17,10 @@ import (
 // derived documents, with a contribution for each. Contributions are stored, so that a
 // source document which changes costs what is different in it, however many there are. C
 // is a contribution, V the state that is made of them.
+//
+// When another version of a source is served, the documents are made again from its views one after
+// the other, and are served meanwhile: until all are, a state may be made of contributions of both
+// versions, and reads with [AtLeast] wait for all.
 type Contributions[C, V any] struct {
 	// Name names the collection in the store: [a-z][a-z0-9_-]{0,62}.
 	Name string
