@@ -17,6 +17,10 @@ import (
 // derived documents, with a contribution for each. Contributions are stored, so that a
 // source document which changes costs what is different in it, however many there are. C
 // is a contribution, V the state that is made of them.
+//
+// When another version of a source is served, the documents are made again from its views one after
+// the other, and are served meanwhile: until all are, a state may be made of contributions of both
+// versions, and reads with [AtLeast] wait for all.
 type Contributions[C, V any] struct {
 	// Name names the collection in the store: [a-z][a-z0-9_-]{0,62}.
 	Name string
@@ -136,9 +140,11 @@ func emitted[C any](f func(emit func(string, C)) error, take func(string, C) err
 // reduceAll makes a state from all contributions.
 func reduceAll[C, V any](ctx context.Context, m *Materializer, r *foldRun, spec Contributions[C, V]) (of made[V]) {
 	c := contributions{m: m, r: r}
-	first, err := c.page(ctx, Contributor{})
-	if err != nil {
-		return made[V]{trouble: err}
+	first, err := r.ahead, error(nil)
+	if len(first) == 0 && !r.whole {
+		if first, err = c.page(ctx, Contributor{}, r.room); err != nil {
+			return made[V]{trouble: err}
+		}
 	}
 	if len(first) == 0 {
 		return made[V]{deleted: true}
@@ -159,7 +165,10 @@ func reduceAll[C, V any](ctx context.Context, m *Materializer, r *foldRun, spec 
 					return
 				}
 			}
-			if page, err = c.page(ctx, page[len(page)-1].Contributor); err != nil {
+			if r.whole {
+				return
+			}
+			if page, err = c.page(ctx, page[len(page)-1].Contributor, r.room); err != nil {
 				of.trouble = err
 				return
 			}
@@ -185,9 +194,34 @@ type contributions struct {
 	r *foldRun
 }
 
-func (c contributions) page(ctx context.Context, after Contributor) ([]store.Contribution, error) {
-	return c.m.st.Contributions(ctx, c.r.key, after, store.Budget{Operations: contributionsAtOnce, Bytes: c.r.room})
+func (c contributions) page(ctx context.Context, after Contributor, bytes int64) ([]store.Contribution, error) {
+	return c.m.st.Contributions(ctx, c.r.key, after, store.Budget{Operations: contributionsAtOnce, Bytes: bytes})
 }
+
+// readAhead reads as many as fit into the run's room, and notes whether these are all.
+func (c contributions) readAhead(ctx context.Context) error {
+	c.r.ahead, c.r.whole = nil, false
+	after := Contributor{}
+	for left := c.r.room; left > 0; {
+		page, err := c.page(ctx, after, left)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			c.r.whole = true
+			return nil
+		}
+		for i := range page {
+			left -= contributionSize + int64(len(page[i].Source)+len(page[i].Body))
+		}
+		after = page[len(page)-1].Contributor
+		c.r.ahead = append(c.r.ahead, page...)
+	}
+	return nil
+}
+
+// contributionSize is about what a contribution takes in memory beside its bytes.
+const contributionSize = 64
 
 // contributionsAtOnce is how many contributions are read at once at most.
 const contributionsAtOnce = 1024

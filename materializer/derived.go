@@ -122,20 +122,35 @@ func (d *Derived[V]) add(ctx context.Context, r *foldRun) folded {
 
 // anew makes the view of a document whose deltas are folded otherwise from all contributions.
 // It must not contain one whose delta comes later, or that would be added twice: so the
-// head must be the same before and after.
+// head must be the same before and after they are read. Those that fit into the run's room
+// are read before anything is made of them, so that a document which changes all the time
+// is in the way of reading only.
 func (d *Derived[V]) anew(ctx context.Context, r *foldRun) folded {
 	head := r.doc.Head
-	for range 3 {
-		f := d.all(ctx, r)
-		if f.err != nil || f.trouble != nil {
-			return f
+	for range anewTries {
+		if err := r.mayGoOn(ctx); err != nil {
+			return folded{err: err}
+		}
+		if err := (contributions{m: d.c.m, r: r}).readAhead(ctx); err != nil {
+			return folded{trouble: err}
+		}
+		var f folded
+		if !r.whole { // the others are read while it is made
+			if f = d.all(ctx, r); f.err != nil || f.trouble != nil {
+				return f
+			}
 		}
 		docs, err := d.c.m.st.Load(ctx, []store.Key{r.key}, store.WithoutViews)
 		if err != nil {
 			return folded{trouble: err}
 		}
 		if docs[0].Head == head {
-			f.n = int(head - r.applied)
+			if r.whole {
+				f = d.all(ctx, r)
+			}
+			if f.err == nil && f.trouble == nil {
+				f.n = int(head - r.applied)
+			}
 			return f
 		}
 		if head = docs[0].Head; head < r.doc.Head {
@@ -144,6 +159,9 @@ func (d *Derived[V]) anew(ctx context.Context, r *foldRun) folded {
 	}
 	return folded{trouble: errMoved}
 }
+
+// anewTries is how often a document is read that changes meanwhile before it is left for a while.
+const anewTries = 5
 
 // all makes the view of a document from all there is, which contains at least all deltas
 // up to the head that was loaded.

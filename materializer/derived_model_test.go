@@ -43,8 +43,8 @@ type modelProcess struct {
 }
 
 // Whatever is appended, deleted and forgotten, in whatever order, by however many processes that
-// are stopped at any moment, over any number of versions: in the end everything is
-// as it is computed from the sources alone.
+// are stopped at any moment, over any number of versions: what was appended is in what is read
+// after it, and in the end everything is as it is computed from the sources alone.
 func TestDerivedModel(t *testing.T) {
 	seeds := 6
 	if testing.Short() {
@@ -117,7 +117,7 @@ func (r *modelRun) step() {
 }
 
 func (r *modelRun) append(p *modelProcess, id string, f file) {
-	_, err := p.files.Append(context.Background(), id, f)
+	token, err := p.files.Append(context.Background(), id, f)
 	switch {
 	case r.forgotten[id] && errors.Is(err, materializer.ErrForgotten):
 	case err != nil || r.forgotten[id]:
@@ -126,7 +126,28 @@ func (r *modelRun) append(p *modelProcess, id string, f file) {
 		delete(r.model, id)
 	default:
 		r.model[id] = f
+		if r.random.IntN(5) == 0 {
+			r.read(p, id, f, token)
+		}
 	}
+}
+
+// read reads what is made of a file that was just appended, whatever is filled, built or
+// switched meanwhile: it may be of any version, but is of this file.
+func (r *modelRun) read(p *modelProcess, id string, f file, token materializer.Token) {
+	r.t.Helper()
+	ctx := within(r.t, time.Minute)
+	a := must(p.authors.Get(ctx, f.Author, materializer.AtLeast(token)))(r.t)
+	if !slices.Contains(a.State.Files, "0/"+id) {
+		r.t.Fatalf("%s, appended by %s, is not among %v", id, f.Author, a.State.Files)
+	}
+	c := must(p.cards.Get(ctx, id, materializer.AtLeast(token)))(r.t).State
+	for version := range r.files {
+		if c.Lines == f.Lines*(version+1) && len(c.Links) == len(f.Links) {
+			return
+		}
+	}
+	r.t.Fatalf("the card of %s is %+v, want that of %+v", id, c, f)
 }
 
 func (r *modelRun) startAll() {

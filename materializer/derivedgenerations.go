@@ -46,7 +46,12 @@ func (m *Materializer) servedVersions(ctx context.Context, names []string) (map[
 	versions := make(map[string]int)
 	for _, name := range names {
 		name, _, mapping := strings.Cut(name, "<")
-		if _, had := versions[name]; had || !mapping && !m.derived(name) {
+		if _, had := versions[name]; had {
+			continue
+		}
+		if derived, err := m.derived(ctx, name); err != nil {
+			return nil, err
+		} else if !mapping && !derived {
 			continue
 		}
 		all, err := m.st.Generations(ctx, name)

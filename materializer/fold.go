@@ -34,6 +34,10 @@ type foldRun struct {
 	// of what it is made from. They are for derived documents.
 	doc  *store.Document
 	room int64
+	// ahead are contributions that were read before they are reduced: from the first one
+	// on, and all if whole is set.
+	ahead []store.Contribution
+	whole bool
 }
 
 // folded is what a run made of it.

@@ -114,7 +114,8 @@ func (e *HinderedError) Is(target error) bool { return target == ErrHindered }
 // Run does so by itself with one that is being built; Switch is for what it does not do:
 // with force, documents that are parked in the new generation may be behind; and one
 // that was set aside by a rollback is served again. The one that was served is kept,
-// see [Spec]. Errors: a [*HinderedError], after which nothing is changed; [ErrNotFound]
+// see [Spec]. Derived collections are made again from the new views after it, and until that is
+// done may show views that are made of both, see [Contributions]. Errors: a [*HinderedError], after which nothing is changed; [ErrNotFound]
 // if there is no such generation; those of the store.
 func (c *Collection[S, O]) Switch(ctx context.Context, force bool) error {
 	o, err := c.m.serve(ctx, c.m.collection(c.ownKey("").Collection), force)

@@ -62,7 +62,7 @@ func (p *mapper) run(ctx context.Context, r *foldRun) folded {
 }
 
 // slice collects the pairs with the lowest keys behind one, as many as go into one commit. So
-// memory is bounded however many there are.
+// memory is bounded, by twice the room, however many and large they are.
 type slice struct {
 	derived string
 	touch   bool
@@ -70,6 +70,7 @@ type slice struct {
 	room    int64 // bytes
 
 	pairs []store.Pair
+	size  int64 // bytes of the pairs
 	// below is a key that is too much, with all above; empty if there is none.
 	below string
 }
@@ -86,7 +87,9 @@ func (s *slice) add(key string, body []byte) error {
 	if key <= s.after || s.below != "" && key >= s.below {
 		return nil
 	}
-	if s.pairs = append(s.pairs, store.Pair{Key: key, Body: body}); len(s.pairs) < 2*store.MaxEffects+1 {
+	s.pairs = append(s.pairs, store.Pair{Key: key, Body: body})
+	s.size += int64(len(body))
+	if len(s.pairs) <= 2*store.MaxEffects && (s.size <= 2*s.room || len(s.pairs) == 1) {
 		return nil
 	}
 	return s.trim()
@@ -98,17 +101,18 @@ func (s *slice) trim() error {
 	if s.touch {
 		s.pairs = slices.CompactFunc(s.pairs, func(a, b store.Pair) bool { return a.Key == b.Key })
 	}
-	size := int64(0)
+	s.size = 0
 	for i := range s.pairs {
 		if i > 0 && s.pairs[i].Key == s.pairs[i-1].Key {
 			return Permanent(fmt.Errorf("refold: it contributes twice to %s", store.Key{Collection: s.derived, ID: s.pairs[i].Key}))
 		}
-		size += int64(len(s.pairs[i].Body))
-		if i == store.MaxEffects || i > 0 && size > s.room {
+		size := int64(len(s.pairs[i].Body))
+		if i == store.MaxEffects || i > 0 && s.size+size > s.room {
 			s.below = s.pairs[i].Key
 			s.pairs = slices.Delete(s.pairs, i, len(s.pairs))
 			break
 		}
+		s.size += size
 	}
 	return nil
 }

@@ -15,6 +15,10 @@ import (
 // Reads describes a derived collection whose documents are each built by reading documents
 // of its sources. What a build reads is recorded, and a document is built again when
 // something changes that it has read, or that concerns it.
+//
+// When another version of a source is served, the documents are built again one after the other, and
+// are served meanwhile: until all are, some are built of the old version, and reads with [AtLeast]
+// wait for all.
 type Reads[V any] struct {
 	// Name names the collection in the store: [a-z][a-z0-9_-]{0,62}.
 	Name string
@@ -27,7 +31,8 @@ type Reads[V any] struct {
 	// Build returns the state of a derived document. It reads its sources with [Read],
 	// and its result must depend on nothing else: it must be pure, and may be called for several documents
 	// at once. [Deleted] instead of an error deletes the document. It is built
-	// again as soon as something changes that it has read then.
+	// again as soon as something changes that it has read then. It may read
+	// [store.MaxReads] documents, and fails for good beyond.
 	Build func(r *Reader, id string) (V, error)
 	// Views encodes and decodes states; nil means JSON.
 	Views ViewCodec[V]
@@ -107,7 +112,8 @@ var errMoved = errors.New("refold: a source changed while it was read")
 // [ErrNotFound] if there is no such document, or no view of it yet, and [ErrDeleted],
 // which the build may go on after; it is built again when that changes. After any other
 // error the build fails, whatever it returns: the collection is not one of its
-// sources, the store cannot be read, or the time limit is over.
+// sources, it has read [store.MaxReads] documents already, the store cannot be read, or the time
+// limit is over.
 func Read[S any](r *Reader, collection Readable[S], id string) (S, error) {
 	var zero S
 	doc, err := r.read(sourceOf(collection), id)
@@ -143,14 +149,16 @@ func (r *Reader) read(of origin, id string) (store.Document, error) {
 	}
 	r.mu.Lock()
 	before, again := r.reads[key]
-	over := r.over
-	if !again && !over {
+	over, full := r.over, !again && len(r.reads) == store.MaxReads
+	if !again && !over && !full {
 		r.reads[key] = doc.Changed
 	}
 	r.mu.Unlock()
 	switch {
 	case over:
 		return doc, errors.New("refold: a build reads after its end")
+	case full:
+		return doc, r.fail(Permanent(fmt.Errorf("refold: a build of %s reads more than %d documents", r.derived, store.MaxReads)))
 	case again && before != doc.Changed:
 		return doc, r.fail(errMoved)
 	case doc.Deleted:

@@ -29,7 +29,7 @@ type Commit struct {
 	// what was recorded before, if Applied is beyond Loaded. If one that was not
 	// recorded before is not at the version that was read any more, the document gets
 	// another delta, with the Since that it had: the outcome is [StillDirty]. Each key
-	// once; nil is none. One of what is no source is [ErrInvalid], for the whole call,
+	// once, at most [MaxReads]; nil is none. One of what is no source is [ErrInvalid], for the whole call,
 	// unless the commit is stale.
 	Reads []Read
 	// Keep keeps the document's lease, if the document is still runnable, and lengthens

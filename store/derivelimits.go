@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-
 	"strconv"
 )
 
@@ -75,6 +74,9 @@ func (c *Commit) checkDerived(name CollectionName) error {
 }
 
 func (c *Commit) checkReads() error {
+	if len(c.Reads) > MaxReads {
+		return &InvalidError{Field: "commit of " + c.Key.String(), Got: fmt.Sprintf("%d reads", len(c.Reads)), Want: fmt.Sprintf("at most %d", MaxReads)}
+	}
 	if err := checkDistinct(len(c.Reads), "read", func(i int) Key { return c.Reads[i].Key }); err != nil {
 		return err
 	}

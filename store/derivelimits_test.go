@@ -39,3 +39,14 @@ func TestCheckDerivation(t *testing.T) {
 		t.Errorf("the error is %q, want %q", err, want)
 	}
 }
+
+func TestCheckCommitsReads(t *testing.T) {
+	reads := make([]store.Read, store.MaxReads+1)
+	for i := range reads {
+		reads[i].Key = store.Key{Collection: "notes", ID: fmt.Sprint(i)}
+	}
+	c := store.Commit{Key: store.Key{Collection: "tags", ID: "a"}, Applied: 1, Reads: reads[1:]}
+	mustCheck(t, "as many as there may be", store.CheckCommits([]store.Commit{c}), true, "")
+	c.Reads = reads
+	mustCheck(t, "too many", store.CheckCommits([]store.Commit{c}), false, "commit of tags/a")
+}

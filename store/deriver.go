@@ -166,3 +166,7 @@ type Pair struct {
 // MaxEffects is how many derived documents one commit of effects may concern. A store
 // may do less and go on in the next slice.
 const MaxEffects = 1000
+
+// MaxReads is how many documents the build of a derived one may read. They are recorded in
+// one transaction, for which appends wait.
+const MaxReads = 10000

@@ -16,7 +16,7 @@ import (
 // of TestFaultAtEachCall runs.
 func TestFaultAtEachAllocation(t *testing.T) {
 	root := memoryFolder(t)
-	step := stride(199, 1499)
+	step := stride(67, 499)
 	for _, lasting := range []bool{false, true} {
 		name := map[bool]string{false: "once", true: "lasting"}[lasting]
 		var count lives

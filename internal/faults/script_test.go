@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/refold-go/refold/store"
@@ -120,6 +121,15 @@ const all = 1 << 30 // committing up to the head
 // script is a life of a store in which everything happens. Between two parts it is
 // closed and opened again.
 func script(path string) [][]step {
+	parts := scriptOfDerived(path)
+	for i := range parts {
+		parts[i] = slices.DeleteFunc(parts[i], func(s step) bool { return s.name == deriving.name || s.name == tagging.name })
+	}
+	return parts
+}
+
+// scriptOfDerived has a derived collection besides.
+func scriptOfDerived(path string) [][]step {
 	return [][]step{{
 		{"register", func(ctx context.Context, st *sqlite.Store) (effect, error) {
 			return func(w *world) { w.collections["notes"] = collection{1, w.collections["notes"].paused} }, st.Register(ctx, "notes", 1)

@@ -111,6 +111,7 @@ type life struct {
 	n            int64
 	arm, heal    func()
 	lasting      bool
+	derived      bool // scriptOfDerived instead of script
 
 	st       *sqlite.Store
 	ledger   *ledger
@@ -136,8 +137,14 @@ func (c *lives) add(l *life) {
 // Each call that SQLite makes to the file system fails, one at a time, in each
 // mode, while a script runs. What was said of each step is true, the store goes on
 // when the fault is gone, and nothing is lost, there twice, or damaged.
-func TestFaultAtEachCall(t *testing.T) {
-	root, step, total := memoryFolder(t), stride(5, 37), int64(0)
+func TestFaultAtEachCall(t *testing.T) { faultAtEachCall(t, false, stride(2, 14), 3200) }
+
+// The same with a derived collection.
+func TestFaultAtEachCallOfDerived(t *testing.T) { faultAtEachCall(t, true, stride(17, 149), 8000) }
+
+// faultAtEachCall has so many faults at least in all modes.
+func faultAtEachCall(t *testing.T, derived bool, step, least int64) {
+	root, total := memoryFolder(t), int64(0)
 	for _, m := range modes {
 		var count lives
 		points := eachPoint(t, m.name, runtime.GOMAXPROCS(0), step, func(n int64) (bool, error) {
@@ -146,6 +153,7 @@ func TestFaultAtEachCall(t *testing.T) {
 				return false, err
 			}
 			f := m.Fault
+			l.derived = derived
 			f.At = n
 			l.arm, l.heal, l.lasting = func() { l.disk.Arm(f) }, l.disk.Heal, f.Lasting
 			fired, err := l.run(func() bool { return l.disk.Fired() > 0 })
@@ -156,7 +164,7 @@ func TestFaultAtEachCall(t *testing.T) {
 		t.Logf("%s: %d faults, %d steps refused, %d in doubt, %d faults that no step showed, %d handles opened again",
 			m.name, points, count.refusals.Load(), count.doubts.Load(), count.silent.Load(), count.reopened.Load())
 	}
-	if want := 8000 / step; total < want && os.Getenv(envPoint) == "" {
+	if want := least / step; total < want && os.Getenv(envPoint) == "" {
 		t.Errorf("%d faults, want at least %d", total, want)
 	}
 }
@@ -182,7 +190,11 @@ func (l *life) run(fired func() bool) (did bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	l.arm()
-	for i, part := range script(l.path) {
+	parts := script(l.path)
+	if l.derived {
+		parts = scriptOfDerived(l.path)
+	}
+	for i, part := range parts {
 		if err := l.open(fired); err != nil {
 			return true, err
 		}

@@ -30,7 +30,7 @@ func (g *generation) checkReads(c *store.Commit) error {
 func (s *Store) readLocked(g *generation, d *document, reads []store.Read) (changed bool) {
 	before := d.made.reads
 	for _, r := range before {
-		g.unread(d, r.Key)
+		g.noReader(d, r.Key)
 	}
 	now := slices.SortedFunc(slices.Values(reads), byKey)
 	d.made.reads = nil
@@ -59,6 +59,11 @@ func (s *Store) readLocked(g *generation, d *document, reads []store.Read) (chan
 // unread takes out that a document has read another.
 func (g *generation) unread(d *document, read store.Key) {
 	d.made.reads = slices.DeleteFunc(slices.Clone(d.made.reads), func(r store.Read) bool { return r.Key == read })
+	g.noReader(d, read)
+}
+
+// noReader takes a document out of those that have read another.
+func (g *generation) noReader(d *document, read store.Key) {
 	readers := g.derived.readers[read]
 	if readers.remove(text(d.key.ID)); len(readers.chunks) == 0 {
 		delete(g.derived.readers, read)

@@ -140,3 +140,25 @@ func BenchmarkContribution(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReads is storing a document that has read n others, all of which it had not
+// read before.
+func BenchmarkReads(b *testing.B) {
+	for _, n := range []int{100, 1000, store.MaxReads} {
+		b.Run(fmt.Sprintf("reads=%d", n), func(b *testing.B) {
+			s := derivedBench(b, 1)
+			reads := make([]store.Read, n)
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				change(b, s, "n0", fmt.Sprint("view ", i))
+				effectsOf(b, s, "n0", []store.Pair{{Key: "t", Body: fmt.Append(nil, i)}})
+				for j := range reads {
+					reads[j].Key = store.Key{Collection: "notes", ID: fmt.Sprintf("%d of %d", j, i)}
+				}
+				d := loadNamed(b, s, "tags", "t")
+				b.StartTimer()
+				commitOne(b, s, store.Commit{Key: d.Key, Loaded: d.Applied, Epoch: d.Epoch, Applied: d.Head, View: fmt.Append(nil, i), Reads: reads})
+			}
+		})
+	}
+}

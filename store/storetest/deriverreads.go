@@ -197,6 +197,21 @@ var readChecks = []check{
 		late.Reads = []store.Read{{Key: store.Key{Collection: "tasks", ID: "a"}}}
 		f.mustCommit(store.Stale, late)
 	}},
+	{"more reads than there may be are invalid", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.touch(mapped("tags<notes", "a"), "t")
+		c := f.view(tag("t"), "x")
+		for i := range store.MaxReads + 1 {
+			c.Reads = append(c.Reads, store.Read{Key: key(number(i))})
+		}
+		f.unchangedBy(store.ErrInvalid, func() error { _, err := f.b.Commit(background, []store.Commit{c}); return err })
+		c.Reads = c.Reads[1:]
+		f.mustCommit(store.Done, c)
+		if got, err := f.b.Reads(background, tag("t")); err != nil || len(got) != store.MaxReads {
+			f.Errorf("%d reads are recorded, want %d: %v", len(got), store.MaxReads, err)
+		}
+	}},
 	{"many readers take many commits", func(f *fixture) {
 		tagged(f)
 		n := store.MaxEffects + 50
