@@ -40,8 +40,9 @@ func TestDerivedSourceChangesDuringBuild(t *testing.T) {
 	close(goOn)
 	r.drain()
 	want(t, cards, map[string]card{"a": {Lines: 2}})
-	if n := builds.Load(); n != 2 {
-		t.Errorf("%d builds, want 2", n)
+	// A third one, if it was built between the keys of the round and its readers.
+	if n := builds.Load(); n != 2 && n != 3 {
+		t.Errorf("%d builds, want 2 or 3", n)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestUnregisteredCollections(t *testing.T) {
 		}
 		r := newRig(t, st, materializer.Config{}, spec()).start()
 		got, err := r.m.Unregistered(t.Context())
-		if want := "[{ghosts 7 false 0s false} {orphans 0 false 0s false}]"; err != nil || fmt.Sprint(got) != want {
+		if want := "[{ghosts 7 false 0s false []} {orphans 0 false 0s false []}]"; err != nil || fmt.Sprint(got) != want {
 			t.Errorf("got %v, %v, want %s", got, err, want)
 		}
 		if err := r.m.Wait(within(t, time.Minute), r.end()); err != nil {
