@@ -25,6 +25,12 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.lines.Write(p)
 }
 
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.String()
+}
+
 // with returns the lines with a message.
 func (l *logged) with(t *testing.T, message string) (lines []map[string]any) {
 	t.Helper()

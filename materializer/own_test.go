@@ -1,7 +1,6 @@
 package materializer_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -64,7 +63,7 @@ func serve(t testing.TB, st store.Backend, version int) {
 func TestOldCodeKeepsItsOwnGeneration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(nil)
-		var log bytes.Buffer
+		var log logged
 		r := newDamagedRig(t, st, materializer.Config{Logger: zerolog.New(&log)}, spec()).start()
 		defer r.halt()
 		r.append("a", "x")

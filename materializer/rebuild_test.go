@@ -1,7 +1,6 @@
 package materializer_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -345,7 +344,7 @@ func TestP43_ByDocumentAndNotByKind(t *testing.T) {
 func TestOldAndNewShareARebuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(nil)
-		var log bytes.Buffer
+		var log logged
 		old := newProcess(t, st, materializer.Config{Shared: true, Logger: zerolog.New(&log)}, upTo(fold)).start()
 		for i := range 300 {
 			old.append(fmt.Sprint("d", i), "a")
@@ -398,7 +397,7 @@ func TestParkedInTheNewOnly(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			st := memory.New(nil)
-			var log bytes.Buffer
+			var log logged
 			var mended bool
 			bad := func(s text, op operation) (text, error) {
 				if op.Body.Text == "bad" && !mended {
@@ -474,7 +473,7 @@ func TestCancel(t *testing.T) {
 		never := func(s text, op operation) (text, error) {
 			return s, materializer.RetryAfter(time.Second, errPlanted)
 		}
-		var log bytes.Buffer
+		var log logged
 		spec := versioned(2, never)
 		spec.Retry.Attempts = 1 << 30
 		p := newProcess(t, st, materializer.Config{Logger: zerolog.New(&log)}, upTo(fold))
