@@ -273,7 +273,7 @@ func TestPowerCutImages(t *testing.T) {
 		name  string
 		sync  sqlite.Sync
 		times int
-	}{{"full", sqlite.SyncFull, 11}, {"normal", sqlite.SyncNormal, 4}} {
+	}{{"full", sqlite.SyncFull, 6}, {"normal", sqlite.SyncNormal, 4}} {
 		t.Run(test.name, func(t *testing.T) {
 			h, _, err := record(&sqlite.Options{Readers: 1, Sync: test.sync}, memoryFolder(t), faultvfs.Fault{})
 			if err != nil {
