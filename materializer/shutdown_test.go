@@ -20,11 +20,11 @@ func TestW13_ShutdownWaitsForRunsInHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, st := newHold(), newTap(memory.New(nil))
 		r := newRig(t, st, materializer.Config{Workers: 2, Batch: 1}, specOf(h.fold)).start()
-		for _, id := range []string{"a", "b", "c"} {
-			r.append(id, "hold")
-		}
+		r.append("a", "hold")
+		r.append("b", "hold")
 		<-h.reached
 		<-h.reached
+		r.append("c", "hold") // both workers are at work
 		r.stop(nil)
 		time.Sleep(9 * time.Second) // the grace is 10
 		settle()

@@ -2,6 +2,7 @@ package materializer_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +16,13 @@ import (
 // one may.
 type unacceptable struct {
 	store.Backend
-	commits int
+	commits atomic.Int64
 }
 
 func (s *unacceptable) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
 	for i := range commits {
 		if commits[i].Key == ownKey("a") {
-			s.commits++
+			s.commits.Add(1)
 			commits[i].Epoch++
 		}
 	}
@@ -37,13 +38,14 @@ func TestResultsThatAreNeverAccepted(t *testing.T) {
 		defer r.halt()
 		r.append("a", "x")
 		time.Sleep(time.Millisecond) // a few in a row are no fault of the store
-		if x, err := r.texts.Explain(t.Context(), "a"); err != nil || st.commits == 0 || st.commits < 9 && x.StoreError != "" {
-			t.Errorf("after %d results explained as %v, %v", st.commits, x, err)
+		settle()
+		if x, err := r.texts.Explain(t.Context(), "a"); err != nil || st.commits.Load() == 0 || st.commits.Load() < 9 && x.StoreError != "" {
+			t.Errorf("after %d results explained as %v, %v", st.commits.Load(), x, err)
 		}
 		time.Sleep(time.Hour)
 		settle()
-		if st.commits < 20 || st.commits > 8+3600 {
-			t.Errorf("%d results in an hour", st.commits)
+		if n := st.commits.Load(); n < 20 || n > 8+3600 {
+			t.Errorf("%d results in an hour", n)
 		}
 		r.append("b", "x")
 		settle()
