@@ -51,6 +51,9 @@ func (w *writer) mendLog() error {
 	if err := w.conn.truncateLog(); err != nil {
 		return err
 	}
+	if err := w.conn.renewLog(); err != nil {
+		return err
+	}
 	w.torn = false
 	return nil
 }
@@ -86,8 +89,29 @@ func (c *writerConn) logPages() (int64, error) {
 	return integer(row[1]), nil
 }
 
+// renewLog makes it durable that the log was emptied, by a commit that is synced.
+// Without it a power cut may bring the old log back, and what is left of that, up to
+// its hole, would be put over a file that is newer.
+func (c *writerConn) renewLog() error {
+	if err := c.sync(SyncFull); err != nil {
+		return err
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	_, err := c.one(bumpMeta, metaSynced)
+	if err == nil {
+		err = c.commit()
+	}
+	if err != nil {
+		err = errors.Join(err, c.rollback())
+	}
+	return err
+}
+
 // emptyLog empties the log that is found by Open, if nobody else is using it: what
 // is read from it may have been dropped by a sync that failed when it was closed.
+// A commit that is synced has to follow.
 func (c *writerConn) emptyLog() error {
 	err := c.truncateLog()
 	switch code(err) {
