@@ -35,6 +35,7 @@ func TestAquadoggo418_DocumentWaitingForAnotherDoesNotSpin(t *testing.T) {
 			r.append("waits", "y")
 			time.Sleep(time.Second)
 		}
+		settle()
 		if runs != 2 {
 			t.Errorf("%d runs in 100 seconds, want one a minute", runs)
 		}

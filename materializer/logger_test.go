@@ -81,6 +81,7 @@ func TestLogger(t *testing.T) {
 		})
 		err := r.m.Wait(t.Context(), r.append("b", "x", "!fail"))
 		wantErr(t, err, materializer.ErrParked)
+		settle() // it is logged after it is stored
 		wantLine(t, log.with(t, "fold failed"), map[string]any{
 			"level": "warn", "collection": "texts", "document": "b", "seq": 2.0, "attempt": 1.0, "error": "planted failure", "message": "fold failed",
 		})
