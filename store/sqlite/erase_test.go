@@ -80,10 +80,14 @@ func TestForgettingALongDocumentHoldsNobodyUp(t *testing.T) {
 	took := time.Since(begun)
 	cancel()
 	all.Wait()
+	if len(waits) == 0 {
+		t.Fatal("nothing was appended meanwhile")
+	}
 	slices.Sort(waits)
 	t.Logf("%d operations forgotten in %s; %d appends meanwhile took %s, %s at most", n, took, len(waits), waits[len(waits)/2], waits[len(waits)-1])
-	if most := waits[len(waits)-1]; most > took/2 && most > time.Second {
-		t.Errorf("an append waited for %s of %s", most, took)
+	// Between two slices one that waits has its turn.
+	if least := n / sliceRows / 4; len(waits) < least {
+		t.Errorf("%d appends were stored meanwhile, want %d at least", len(waits), least)
 	}
 	if got := count(t, s, "refold_operations"); got != int64(len(waits)+1) {
 		t.Errorf("%d operations are left, want those of the others, %d", got, len(waits)+1)
