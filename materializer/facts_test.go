@@ -100,6 +100,7 @@ func TestF10_LateOperationIsFoldedInEveryState(t *testing.T) {
 					s.MinInterval = time.Minute
 				}
 				r := newRig(t, memory.New(nil), materializer.Config{Workers: 1, Batch: 1}, s).start()
+				settle() // or what is appended now is both read and heard of
 				r.append("a", "x")
 				settle()
 				switch state {

@@ -68,6 +68,7 @@ func TestLogger(t *testing.T) {
 		s := specOf(h.fold)
 		s.Retry.Attempts = 2
 		r := newRig(t, memory.New(nil), materializer.Config{Logger: zerolog.New(log), Workers: 1}, s).start()
+		settle() // or what is appended now is both read and heard of
 		r.append("a", "hold")
 		<-h.reached
 		for range 3 {
