@@ -83,7 +83,7 @@ func (d *Dispatcher) listen(ctx context.Context, sub *bus.Subscription[store.Key
 
 // feed reads the store when the table wants it, and wakes delayed documents.
 func (d *Dispatcher) feed(ctx context.Context) error {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(SweepEvery)
 	defer timer.Stop()
 	readAt, failed := time.Now().Add(SweepEvery), false
 	for {

@@ -257,12 +257,14 @@ func (a *aside) rest(ctx context.Context, worked time.Duration) {
 	if a.e.urgent.Load() || a.e.table.Counts().Queued == 0 {
 		return
 	}
-	timer := time.NewTimer(min(worked, asideRest))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-a.e.stopping:
-	case <-timer.C:
+	if worked > 0 {
+		timer := time.NewTimer(min(worked, asideRest))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-a.e.stopping:
+		case <-timer.C:
+		}
 	}
 	yield.At(ctx, "rested")
 }

@@ -84,6 +84,7 @@ func TestBudgetIsShared(t *testing.T) {
 				if err := r.m.Drain(within(t, time.Hour)); err != nil {
 					t.Fatal(err)
 				}
+				settle()
 				r.wantClean()
 				if most := int64(total + workers*(large+100)); st.most > most {
 					t.Errorf("%d bytes were read at a time, want at most %d", st.most, most)

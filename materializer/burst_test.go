@@ -76,6 +76,9 @@ func TestW3_BurstIntoSmallBuffersLosesNothing(t *testing.T) {
 	if n != documents {
 		t.Errorf("%d documents, want %d", n, documents)
 	}
+	if err := r.halt(); err != nil { // runs are counted after they are stored
+		t.Error(err)
+	}
 	if got := r.m.Stats(); got.Operations != int64(documents) {
 		t.Errorf("%d operations folded, want %d", got.Operations, documents)
 	}

@@ -46,6 +46,7 @@ func TestDeletedDocument(t *testing.T) {
 		if errors.Is(err, materializer.ErrNotFound) || v.Applied != 3 || v.Head != 3 || !v.Deleted || v.State.Words != nil {
 			t.Errorf("got %+v, %v, want a deleted document at 3 of 3 without a state", v, err)
 		}
+		settle() // the run is given back after it is stored
 		if doc := r.load("a"); doc.View != nil || !doc.Deleted || doc.Failure != nil {
 			t.Errorf("stored: %+v, want a deleted document without view or failure", doc)
 		}

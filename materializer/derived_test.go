@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,6 +141,10 @@ func TestDerivedChain(t *testing.T) {
 
 // What is made again and is the same goes no further.
 func TestDerivedEqualResultStopsPropagation(t *testing.T) {
+	synctest.Test(t, testEqualResultStopsPropagation)
+}
+
+func testEqualResultStopsPropagation(t *testing.T) {
 	runs := &counted{of: func(k store.Key) bool { return k.Collection != "files" }}
 	r := newDerivedRig(t, nil, materializer.Config{Tracer: runs})
 	chain(t, r)
@@ -147,14 +152,17 @@ func TestDerivedEqualResultStopsPropagation(t *testing.T) {
 	r.set("a", file{Author: "ann", Lines: 1})
 	r.set("b", file{Author: "ann", Lines: 2})
 	r.drain()
+	settle() // the last run is told of after it is stored
 	settled := runs.runs.Load()
 	r.set("a", file{Author: "ann", Lines: 1})
 	r.drain()
+	settle()
 	if n := runs.runs.Load(); n != settled {
 		t.Errorf("%d runs for a source whose view is as it was, want none", n-settled)
 	}
 	r.set("a", file{Author: "ann", Lines: 1, Folder: "elsewhere"})
 	r.drain()
+	settle()
 	// The mapping and the author, whose view is as it was.
 	if n := runs.runs.Load() - settled; n != 2 {
 		t.Errorf("%d runs for a source that makes no difference, want 2", n)

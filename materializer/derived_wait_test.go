@@ -40,9 +40,10 @@ func TestDerivedSourceChangesDuringBuild(t *testing.T) {
 	close(goOn)
 	r.drain()
 	want(t, cards, map[string]card{"a": {Lines: 2}})
-	// A third one, if it was built between the keys of the round and its readers.
-	if n := builds.Load(); n != 2 && n != 3 {
-		t.Errorf("%d builds, want 2 or 3", n)
+	// It is told by the commit of the first build, which had read what was there before, by the
+	// keys of the round, and by its readers: one more for each that comes behind another build.
+	if n := builds.Load(); n < 2 || n > 4 {
+		t.Errorf("%d builds, want 2 to 4", n)
 	}
 }
 

@@ -189,7 +189,6 @@ func ExampleCollection_Latest() {
 // has copied, and goes on from there the next time.
 func ExampleCollection_Changes() {
 	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
 	m, err := materializer.New(memory.New(nil), materializer.Config{})
 	if err != nil {
 		log.Fatal(err)
@@ -203,11 +202,12 @@ func ExampleCollection_Changes() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	go func() {
+	var running sync.WaitGroup
+	running.Go(func() {
 		if err := m.Run(ctx); err != nil {
 			log.Print(err)
 		}
-	}()
+	})
 	if _, err := lists.Append(ctx, "monday", "bread", "milk"); err != nil {
 		log.Fatal(err)
 	}
@@ -239,6 +239,9 @@ func ExampleCollection_Changes() {
 	follow(1)
 	follow(2)
 	fmt.Println(copies["monday"], copies["last year"])
+
+	stop()
+	running.Wait()
 	// Output: [bread milk] [candles]
 }
 

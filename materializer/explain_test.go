@@ -89,6 +89,7 @@ func TestExplain(t *testing.T) {
 func TestExplainCooling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, memory.New(nil), materializer.Config{}, specEvery(time.Hour)).start()
+		settle() // or what is appended now is both read and heard of
 		start := time.Now()
 		r.append("a", "x")
 		settle()

@@ -35,6 +35,7 @@ func TestAquadoggo418_DocumentWaitingForAnotherDoesNotSpin(t *testing.T) {
 			r.append("waits", "y")
 			time.Sleep(time.Second)
 		}
+		settle()
 		if runs != 2 {
 			t.Errorf("%d runs in 100 seconds, want one a minute", runs)
 		}
@@ -99,6 +100,7 @@ func TestF10_LateOperationIsFoldedInEveryState(t *testing.T) {
 					s.MinInterval = time.Minute
 				}
 				r := newRig(t, memory.New(nil), materializer.Config{Workers: 1, Batch: 1}, s).start()
+				settle() // or what is appended now is both read and heard of
 				r.append("a", "x")
 				settle()
 				switch state {

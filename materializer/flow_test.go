@@ -54,6 +54,7 @@ func TestW5_HundredSignalsWhileQueuedAreOneRun(t *testing.T) {
 		h := newHold()
 		st := newTap(memory.New(nil))
 		r := newRig(t, st, materializer.Config{Workers: 1, Batch: 1}, specOf(h.fold)).start()
+		settle() // or what is appended now is both read and heard of
 		r.append("busy", "hold")
 		<-h.reached
 		for range 100 {

@@ -61,14 +61,9 @@ func newKeeper(e *engine, aside func()) *keeper {
 
 // keep returns when ctx has ended.
 func (k *keeper) keep(ctx context.Context) error {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(restFailed)
 	defer timer.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-		case <-k.wake:
-		case <-timer.C:
-		}
 		yield.At(ctx, "woken to keep")
 		if ctx.Err() != nil {
 			return nil
@@ -84,6 +79,11 @@ func (k *keeper) keep(ctx context.Context) error {
 		timer.Stop()
 		if wait > 0 {
 			timer.Reset(wait)
+		}
+		select {
+		case <-ctx.Done():
+		case <-k.wake:
+		case <-timer.C:
 		}
 	}
 }

@@ -386,12 +386,15 @@ func TestCleanStopFreesAtOnce(t *testing.T) {
 		st := memory.New(nil)
 		h := newHold()
 		a := newRig(t, st, materializer.Config{Shared: true, Workers: 1, Batch: 8}, specOf(h.fold))
-		ids := numbered("d", 8)
+		a.append("warm", "hold")
+		a.start()
+		<-h.reached
 		a.append("first", "x", "hold")
-		for _, id := range ids {
+		for _, id := range numbered("d", 8) {
 			a.append(id, "x")
 		}
-		a.start()
+		settle() // so that several are taken together
+		h.goOn <- struct{}{}
 		<-h.reached
 		b := shared(t, st, fold).start()
 		time.Sleep(100 * time.Millisecond)

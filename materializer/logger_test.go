@@ -68,6 +68,7 @@ func TestLogger(t *testing.T) {
 		s := specOf(h.fold)
 		s.Retry.Attempts = 2
 		r := newRig(t, memory.New(nil), materializer.Config{Logger: zerolog.New(log), Workers: 1}, s).start()
+		settle() // or what is appended now is both read and heard of
 		r.append("a", "hold")
 		<-h.reached
 		for range 3 {
@@ -81,6 +82,7 @@ func TestLogger(t *testing.T) {
 		})
 		err := r.m.Wait(t.Context(), r.append("b", "x", "!fail"))
 		wantErr(t, err, materializer.ErrParked)
+		settle() // it is logged after it is stored
 		wantLine(t, log.with(t, "fold failed"), map[string]any{
 			"level": "warn", "collection": "texts", "document": "b", "seq": 2.0, "attempt": 1.0, "error": "planted failure", "message": "fold failed",
 		})

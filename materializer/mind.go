@@ -32,13 +32,9 @@ const (
 // has ended.
 func (e *engine) mind(ctx context.Context, replace func(h *hand, over <-chan struct{}, ended func())) error {
 	replaced := make(chan struct{}, mostReplaced)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(patience / 2)
 	defer timer.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
 		yield.At(ctx, "woken to mind")
 		if ctx.Err() != nil {
 			return nil
@@ -68,6 +64,10 @@ func (e *engine) mind(ctx context.Context, replace func(h *hand, over <-chan str
 			}
 		}
 		timer.Reset(patience / 2)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
 	}
 }
 

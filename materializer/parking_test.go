@@ -121,6 +121,7 @@ func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHold()
 		r := newRig(t, memory.New(nil), materializer.Config{Workers: 1, Batch: 1}, specOf(h.fold)).start()
+		settle() // or what is appended now is both read and heard of
 		if got := r.m.Stats(); got != (materializer.Stats{}) {
 			t.Errorf("at first %+v, want nothing", got)
 		}

@@ -91,6 +91,9 @@ func TestAkkaR2dbc741_Yjs741_LargeDocumentIsStreamed(t *testing.T) {
 	if err := r.m.Drain(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
+	if err := r.halt(); err != nil {
+		t.Error(err)
+	}
 	r.wantView("large", fmt.Sprintf("w%06d", operations-1), operations, operations)
 	if st.most > budget {
 		t.Errorf("%d bytes of operations were read at a time, want at most %d", st.most, budget)

@@ -74,11 +74,13 @@ func (c *Config) terms() store.LeaseTerms {
 // breathe waits between two readings if others write all the time, as long as there is
 // enough to do: reading a row that is queued already takes some microseconds.
 func (m *Materializer) breathe(ctx context.Context) {
-	timer := time.NewTimer(min(time.Duration(m.table.Counts().Queued)*20*time.Microsecond, lookLate))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+	if queued := m.table.Counts().Queued; queued > 0 {
+		timer := time.NewTimer(min(time.Duration(queued)*20*time.Microsecond, lookLate))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
 	}
 	yield.At(ctx, "waited to read")
 }

@@ -65,7 +65,7 @@ func TestSharersOfAFileWakeEachOther(t *testing.T) {
 	}
 	for n := range 40 {
 		token := rigs[n%2].append("d", "x")
-		v, err := rigs[(n+1)%2].texts.Get(within(t, 10*time.Second), "d", materializer.AtLeast(token))
+		v, err := rigs[(n+1)%2].texts.Get(within(t, time.Minute), "d", materializer.AtLeast(token))
 		if err != nil || v.Applied < int64(n+1) {
 			t.Fatalf("read %d: applied %d, %v", n, v.Applied, err)
 		}

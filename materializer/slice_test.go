@@ -34,7 +34,15 @@ func TestLargeDocumentIsFoldedInSlicesAndOthersBetween(t *testing.T) {
 				for _, id := range others {
 					r.append(id, "wwwwwww")
 				}
-				r.start()
+				if workers == 1 { // all of them are queued before the first one is done
+					reached, goOn := st.stopAt(atLoad)
+					r.start()
+					<-reached
+					settle()
+					goOn()
+				} else {
+					r.start()
+				}
 				settle()
 				r.wantClean()
 				slices := st.commitsOf("big")

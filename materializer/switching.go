@@ -94,9 +94,8 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 	defer k.urgent.Store(false)
 	err := k.refresh(ctx)
 	until := time.Now().Add(holdFor - lookHeld)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(lookHeld)
 	defer timer.Stop()
-	<-timer.C
 	for err == nil && ctx.Err() == nil && time.Now().Before(until) {
 		k.lookAside()
 		timer.Reset(lookHeld)

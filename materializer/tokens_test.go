@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,7 +248,7 @@ func TestBug14723_WhatIsAnnouncedCanBeRead(t *testing.T) {
 	}
 	t.Cleanup(func() { st.Close() })
 	r := newRig(t, st, materializer.Config{}, spec())
-	told := 0
+	var told atomic.Int64
 	defer st.Listen(store.Listener{Committed: func(keys []store.Key) {
 		docs, err := st.Load(context.Background(), keys, store.WithoutViews)
 		if err != nil {
@@ -255,7 +256,7 @@ func TestBug14723_WhatIsAnnouncedCanBeRead(t *testing.T) {
 			return
 		}
 		for _, doc := range docs {
-			if told++; doc.Applied == 0 {
+			if told.Add(1); doc.Applied == 0 {
 				t.Errorf("%s was announced and has no view", doc.Key)
 			}
 		}
@@ -267,8 +268,8 @@ func TestBug14723_WhatIsAnnouncedCanBeRead(t *testing.T) {
 		}
 	}
 	r.halt()
-	if told < 20 {
-		t.Errorf("%d announcements, want 20", told)
+	if n := told.Load(); n < 20 {
+		t.Errorf("%d announcements, want 20", n)
 	}
 }
 

@@ -47,9 +47,8 @@ const (
 // sweep looks at the store without a reason now and then, and repairs what was
 // overlooked. It calls also each time.
 func (m *Materializer) sweep(ctx context.Context, also func()) error {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(dispatcher.SweepEvery)
 	defer timer.Stop()
-	<-timer.C
 	for {
 		for _, wait := range []time.Duration{dispatcher.SweepEvery - overlookedAfter, overlookedAfter} {
 			timer.Reset(wait)

@@ -65,10 +65,16 @@ func (r *run[T, R]) start(workers int) {
 // channel was closed or, where the channel is nil, the time was up.
 func (r *run[T, R]) wait(closed <-chan struct{}, d time.Duration) bool {
 	var up <-chan time.Time
-	if closed == nil {
+	switch {
+	case closed != nil:
+	case d > 0:
 		t := time.NewTimer(d)
 		defer t.Stop()
 		up = t.C
+	default: // no timer begins due
+		now := make(chan struct{})
+		close(now)
+		closed = now
 	}
 	for _, s := range r.slots {
 		select {

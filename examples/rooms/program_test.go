@@ -352,13 +352,13 @@ func TestStop(t *testing.T) {
 	select {
 	case err := <-waited:
 		t.Fatalf("there was nothing new, and it answers %v", err)
-	case <-time.After(300 * time.Millisecond): // it is on its way, most likely
+	case <-time.After(2 * time.Second): // it is on its way, most likely
 	}
 	started := time.Now()
 	if status := p.end(syscall.SIGTERM); status != exitOK {
 		t.Errorf("exit status %d, stderr:\n%s", status, p.stderr.String())
 	}
-	if d := time.Since(started); d > 2*grace {
+	if d := time.Since(started); d > 30*time.Second { // and not when the client's minute is over
 		t.Errorf("it took %s", d)
 	}
 	if err := <-waited; err == nil || !strings.Contains(err.Error(), errStopping.Error()) {

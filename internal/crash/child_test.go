@@ -43,23 +43,35 @@ type (
 )
 
 func open(path string) (*sqlite.Store, *materializer.Materializer, *materializer.Collection[state, link], error) {
+	return openWith(path, nil, chain.Fold)
+}
+
+// fold is that of the chains.
+type fold = func(state, materializer.Operation[link]) (state, error)
+
+// openWith opens a file with a fold, and a function that is called when Run has it.
+func openWith(path string, ready func(), f fold) (*sqlite.Store, *materializer.Materializer, *materializer.Collection[state, link], error) {
 	st, err := sqlite.Open(path, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	// So few bytes that a slice is some 3,000 operations.
-	m, err := materializer.New(st, materializer.Config{Workers: 2, Bytes: 512 << 10})
+	m, err := materializer.New(st, materializer.Config{Workers: 2, Bytes: 512 << 10, Ready: ready})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	chains, err := materializer.Register(m, materializer.Spec[state, link]{Name: "chains", Version: 1, Fold: chain.Fold})
+	chains, err := materializer.Register(m, materializer.Spec[state, link]{Name: "chains", Version: 1, Fold: f})
 	return st, m, chains, err
 }
 
 // child appends for as long as it lives, and says on standard output what was
-// acknowledged. As "both" it folds as well.
+// acknowledged. As "both" it folds as well, and has the file for that before it appends.
 func child(role, path, life string) error {
-	_, m, chains, err := open(path)
+	ready, f := make(chan struct{}), chain.Fold
+	if role == "fold" {
+		f = slowBehind(perLife)
+	}
+	_, m, chains, err := openWith(path, func() { close(ready) }, f)
 	if err != nil {
 		return err
 	}
@@ -70,6 +82,13 @@ func child(role, path, life string) error {
 	}
 	if role == "fold" {
 		return <-failed
+	}
+	if role == "both" {
+		select {
+		case <-ready:
+		case err := <-failed:
+			return err
+		}
 	}
 	var out sync.Mutex
 	for a := range appenders {

@@ -88,7 +88,7 @@ func (c *checker) finish(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeStore(t, st)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func TestFourProcessesWhileOneIsKilledEachSecond(t *testing.T) {
 
 	ctx, stop := context.WithCancelCause(t.Context())
 	log, feed := newLogReader(m), newFollower(chains)
-	waits := 0
+	var waits atomic.Int64
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		for ctx.Err() == nil {
@@ -67,13 +68,17 @@ func TestFourProcessesWhileOneIsKilledEachSecond(t *testing.T) {
 	})
 	readers.Go(func() {
 		for ctx.Err() == nil {
-			waits += waitAndLook(t, ctx, st, m)
+			waits.Add(waitAndLook(t, ctx, st, m))
 		}
 	})
 
 	life := len(roles)
 	begun := time.Now()
-	for end := begun.Add(killFor(t)); time.Now().Before(end); life++ {
+	// On a slow machine until there was something to see.
+	more := func(end time.Time) bool {
+		return time.Now().Before(end) || (waits.Load() == 0 || feed.changes.Load() == 0) && time.Now().Before(end.Add(time.Minute))
+	}
+	for end := begun.Add(killFor(t)); more(end); life++ {
 		i := rand.IntN(len(roles))
 		running[i].kill(t, time.Second)
 		c.acked = append(c.acked, running[i].acks...)
@@ -99,11 +104,11 @@ func TestFourProcessesWhileOneIsKilledEachSecond(t *testing.T) {
 	if !maps.Equal(feed.applied, log.heads) {
 		t.Errorf("the follower ends with %v, the log with %v", feed.applied, log.heads)
 	}
-	if waits == 0 || feed.changes == 0 {
-		t.Errorf("%d waits came to an end, %d changes were followed", waits, feed.changes)
+	if waits.Load() == 0 || feed.changes.Load() == 0 {
+		t.Errorf("%d waits came to an end, %d changes were followed", waits.Load(), feed.changes.Load())
 	}
 	t.Logf("%d kills in %v: %d operations, %d acknowledged, %d changes followed in %d streams, %d waits",
-		life, time.Since(begun).Round(time.Second), log.operations, len(c.acked), feed.changes, feed.streams, waits)
+		life, time.Since(begun).Round(time.Second), log.operations, len(c.acked), feed.changes.Load(), feed.streams, waits.Load())
 }
 
 // logReader reads the log from token to token.
@@ -147,10 +152,11 @@ func (l *logReader) read(t *testing.T, ctx context.Context) {
 
 // follower follows the changes, and begins again now and then.
 type follower struct {
-	chains           *materializer.Collection[state, link]
-	last             materializer.Cursor
-	applied          map[string]int64
-	changes, streams int
+	chains  *materializer.Collection[state, link]
+	last    materializer.Cursor
+	applied map[string]int64
+	streams int
+	changes atomic.Int64
 }
 
 func newFollower(chains *materializer.Collection[state, link]) *follower {
@@ -167,6 +173,9 @@ func (f *follower) follow(t *testing.T, ctx context.Context) {
 // until reads a stream until ctx ends, or the views have these operations.
 func (f *follower) until(t *testing.T, ctx context.Context, heads map[string]int64) {
 	f.streams++
+	if heads != nil && maps.Equal(f.applied, heads) {
+		return
+	}
 	for v, err := range f.chains.Changes(ctx, f.last) {
 		if err != nil {
 			if !errors.Is(err, errDone) {
@@ -181,7 +190,7 @@ func (f *follower) until(t *testing.T, ctx context.Context, heads map[string]int
 			t.Errorf("%s changed to %+v at %d, and was at %d", v.ID, v.State, v.Applied, f.applied[v.ID])
 		}
 		f.last, f.applied[v.ID] = v.Cursor, v.Applied
-		f.changes++
+		f.changes.Add(1)
 		if heads != nil && maps.Equal(f.applied, heads) {
 			return
 		}
@@ -190,7 +199,7 @@ func (f *follower) until(t *testing.T, ctx context.Context, heads map[string]int
 
 // waitAndLook waits for all that is in the log, and looks whether it is in the
 // views then. It returns how many waits came to an end.
-func waitAndLook(t *testing.T, ctx context.Context, st store.Backend, m *materializer.Materializer) int {
+func waitAndLook(t *testing.T, ctx context.Context, st store.Backend, m *materializer.Materializer) int64 {
 	end, err := m.End(ctx)
 	if err == nil {
 		err = m.Wait(ctx, end)

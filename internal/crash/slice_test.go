@@ -4,16 +4,33 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/refold-go/refold/internal/chain"
+	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store"
 )
+
+// A long document has so many operations, and a process folds so many of them before it
+// becomes slow: however late it is killed, it has not folded them all.
+const operations, perLife = 60_000, 15_000
+
+// slowBehind is the fold that is slow behind so many operations.
+func slowBehind(n int64) fold {
+	var folded atomic.Int64
+	return func(s state, op materializer.Operation[link]) (state, error) {
+		if folded.Add(1) > n {
+			time.Sleep(time.Millisecond)
+		}
+		return chain.Fold(s, op)
+	}
+}
 
 // A process that folds a long document in slices is killed: the next one goes on
 // from the last slice that was stored, and not from the start.
 func TestKilledBetweenSlices(t *testing.T) {
-	const operations = 60_000
 	c := checker{path: filepath.Join(t.TempDir(), "chains.db"), applied: make(map[string]int64)}
 	st, _, chains, err := open(c.path)
 	if err != nil {

@@ -75,7 +75,7 @@ func (l *loop) cut() error {
 func (l *loop) again(t *testing.T) {
 	t.Helper()
 	var err error
-	for range 100 { // the process that was killed may not be quite gone
+	for range 3000 { // the process that was killed may not be quite gone
 		if err = syscall.Unmount(l.folder, 0); !errors.Is(err, syscall.EBUSY) {
 			break
 		}

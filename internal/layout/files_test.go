@@ -42,3 +42,23 @@ func TestNoFileIsTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// No timer of the engine begins due. One that is due before somebody waits for it is fired
+// by whoever looks at its channel, and two goroutines in one bubble of testing/synctest that
+// do so at the same moment bring down a program with the race detector (Go 1.26).
+func TestNoTimerBeginsDue(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, due := range []string{"time.NewTimer(0)", "time.After(0)"} {
+				if bytes.Contains(source, []byte(due)) {
+					t.Errorf("%s has %s, want a timer that is not due when it is made", path, due)
+				}
+			}
+		}
+	}
+}

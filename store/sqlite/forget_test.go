@@ -215,9 +215,17 @@ func TestForgettingWaitsForAReader(t *testing.T) {
 	if err := c.run("BEGIN; SELECT count(*) FROM refold_operations"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errTooLate)
-	defer cancel()
-	err = s.Forget(ctx, secretKey)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Forget(ctx, secretKey) }()
+	eventually(t, "the document to be gone", func() bool {
+		yes, err := s.Forgotten(t.Context(), secretKey)
+		return yes && err == nil
+	})
+	time.Sleep(100 * time.Millisecond) // by then it waits for the reader, most likely
+	cancel(errTooLate)
+	err = <-ended
 	if !errors.Is(err, store.ErrTraces) || !errors.Is(err, errTooLate) || errors.Is(err, store.ErrBusy) {
 		t.Errorf("with a reader: %v", err)
 	}

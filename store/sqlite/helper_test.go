@@ -129,7 +129,7 @@ func ids(prefix string, n int) []string {
 // do and nobody can be told of.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain: " + what)
 		}
@@ -150,7 +150,7 @@ func lock(t testing.TB, path string) (unlock func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := retry(time.Second, c.begin); err != nil {
+	if err := retry(time.Minute, c.begin); err != nil {
 		t.Fatal(err)
 	}
 	return sync.OnceFunc(func() {

@@ -130,7 +130,7 @@ func TestStreamsHoldNoConnection(t *testing.T) {
 	for _, id := range ids("d", 300) {
 		mustAppend(t, s, one(id, "1"))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	n := 0
 	for r, err := range s.Runnable(ctx, []string{"notes", "unknown", "notes"}) {

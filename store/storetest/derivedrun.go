@@ -30,7 +30,7 @@ type derivedRun struct {
 // derivedModel compares derived documents with what is computed from their sources, over
 // random calls.
 func (s *suite) derivedModel(t *testing.T) {
-	stop := time.Now().Add(3 * time.Second)
+	stop := time.Now().Add(modelTime)
 	failed := false // While rapid looks for a smaller failure, it goes on.
 	rapid.Check(t, func(r *rapid.T) {
 		if time.Now().After(stop) && !failed {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/memory"
@@ -97,6 +98,7 @@ const faultVariable = "REFOLD_STORETEST_FAULT"
 
 func TestFaultsAreFound(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
+		storetest.SetModelTime(time.Minute) // or until they find it
 		var o *storetest.Options
 		if _, yes := faults[name].open().(*many); yes {
 			o = manyOptions
@@ -106,8 +108,8 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.timeout=60s",
-				"-test.run=^TestFaultsAreFound$/^"+fault.section+"$", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.timeout=5m",
+				"-test.run=^TestFaultsAreFound$/^"+fault.section+"$", "-rapid.nofailfile", "-rapid.shrinktime=1ms", "-rapid.checks=1000")
 			child.Env = append(os.Environ(), faultVariable+"="+name)
 			output, err := child.CombinedOutput()
 			if _, failed := errors.AsType[*exec.ExitError](err); !failed {

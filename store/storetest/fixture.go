@@ -14,7 +14,10 @@ import (
 var background = context.Background()
 
 // patience is how long a check waits for what must happen soon.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
+
+// modelTime is after how long the models begin no further run.
+var modelTime = 3 * time.Second
 
 // fixture is the store of one check, and what checks do with it over and over.
 type fixture struct {

@@ -11,7 +11,7 @@ import (
 
 // soon is the longest that a follower may take to notice, with room for a slow
 // machine.
-const soon = 3 * time.Second
+const soon = 20 * time.Second
 
 var followerChecks = []check{
 	{"the first call returns at once", func(f *fixture) {

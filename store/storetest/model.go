@@ -57,7 +57,7 @@ type committed struct {
 // model compares a backend with the model over random calls. After a while it
 // begins no further run, so that a store on a slow disk is tried less.
 func (s *suite) model(t *testing.T) {
-	stop := time.Now().Add(3 * time.Second)
+	stop := time.Now().Add(modelTime)
 	failed := false // While rapid looks for a smaller failure, it goes on.
 	rapid.Check(t, func(r *rapid.T) {
 		if time.Now().After(stop) && !failed {
