@@ -108,7 +108,9 @@ type collection struct {
 	held atomic.Int64
 	// suspects is the position up to which dirty documents are suspects, 0 if none are.
 	suspects atomic.Int64
-	keepFor  time.Duration
+	// listed are the ids of the suspects among these, nil if all are.
+	listed  atomic.Pointer[map[string]bool]
+	keepFor time.Duration
 	// told is set when it was said that own is not served.
 	told bool
 }

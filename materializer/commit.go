@@ -33,6 +33,9 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 				e.counts.lost.Add(1)
 			}
 		}
+		if it.of.kind == mapping && outcome != store.StillDirty {
+			e.mapped.take(it.doc.Key)
+		}
 		e.traceEnd(it, outcomeOf(it, outcome), err)
 		if outcome == store.Stale {
 			e.counts.stale.Add(1)

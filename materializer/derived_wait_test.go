@@ -15,35 +15,48 @@ import (
 	"github.com/refold-go/refold/store/memory"
 )
 
-// A build that is under way when its source changes is followed by another one.
+// A build that is under way when its source changes is followed by one other build, whether
+// the round of the source comes before that or after it.
 func TestDerivedSourceChangesDuringBuild(t *testing.T) {
-	r := newDerivedRig(t, nil, materializer.Config{Workers: 2})
-	spec := cardsOf(r.files)
-	build, reached, goOn := spec.Build, make(chan struct{}), make(chan struct{})
-	var builds atomic.Int64
-	spec.Build = func(r *materializer.Reader, id string) (card, error) {
-		c, err := build(r, id)
-		if builds.Add(1) == 1 {
-			close(reached)
-			<-goOn
-		}
-		return c, err
-	}
-	cards := must(materializer.ByReads(r.m, spec))(t)
-	r.start()
-	r.set("a", file{Lines: 1})
-	<-reached
-	token := r.set("a", file{Lines: 2})
-	if err := r.files.Wait(within(t, time.Minute), token); err != nil {
-		t.Fatal(err)
-	}
-	close(goOn)
-	r.drain()
-	want(t, cards, map[string]card{"a": {Lines: 2}})
-	// It is told by the commit of the first build, which had read what was there before, by the
-	// keys of the round, and by its readers: one more for each that comes behind another build.
-	if n := builds.Load(); n < 2 || n > 4 {
-		t.Errorf("%d builds, want 2 to 4", n)
+	for name, late := range map[string]bool{"round before": false, "round after": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newDerivedRig(t, nil, materializer.Config{Workers: 2, Batch: 1})
+				spec := cardsOf(r.files)
+				build, reached, goOn, round := spec.Build, make(chan struct{}), make(chan struct{}), make(chan struct{})
+				spec.Sources[0] = materializer.Concerns(r.files, func(id string, f file) []string {
+					if late && f.Lines == 2 {
+						<-round
+					}
+					return []string{id}
+				})
+				var builds atomic.Int64
+				spec.Build = func(r *materializer.Reader, id string) (card, error) {
+					c, err := build(r, id)
+					if builds.Add(1) == 1 {
+						close(reached)
+						<-goOn
+					}
+					return c, err
+				}
+				cards := must(materializer.ByReads(r.m, spec))(t)
+				r.start()
+				r.set("a", file{Lines: 1})
+				<-reached
+				r.set("a", file{Lines: 2})
+				settle() // the round has been, or is held up
+				close(goOn)
+				settle()
+				want(t, cards, map[string]card{"a": {Lines: 2}})
+				close(round)
+				r.drain()
+				settle()
+				want(t, cards, map[string]card{"a": {Lines: 2}})
+				if n := builds.Load(); n != 2 {
+					t.Errorf("%d builds, want 2", n)
+				}
+			})
+		})
 	}
 }
 

@@ -27,15 +27,15 @@ func (d *Derived[V]) Get(ctx context.Context, id string, options ...ReadOption) 
 	}
 	var doc store.Document
 	var parked, behind error
-	look := func() (err error) {
+	look := func(ctx context.Context) (err error) {
 		doc, parked, behind, err = d.look(ctx, key, options)
 		return err
 	}
 	var err error
 	if slices.ContainsFunc(options, func(o ReadOption) bool { return !o.atLeast.IsZero() }) {
-		err = m.whileServed(ctx, []string{key.Collection}, look)
+		err = m.whileServed(ctx, look)
 	} else {
-		err = look()
+		err = look(ctx)
 	}
 	if err != nil {
 		return View[V]{}, err
@@ -111,7 +111,7 @@ func (d *Derived[V]) Wait(ctx context.Context, token Token, ids ...string) error
 	if len(ids) == 0 {
 		return m.wait(ctx, token, []string{name})
 	}
-	return m.whileServed(ctx, []string{name}, func() error {
+	return m.whileServed(ctx, func(ctx context.Context) error {
 		err := m.waitUpstream(ctx, token, name)
 		if err != nil && !errors.Is(err, ErrParked) {
 			return err

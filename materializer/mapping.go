@@ -33,7 +33,15 @@ func (p *mapper) run(ctx context.Context, r *foldRun) folded {
 	if round.Readers {
 		return f
 	}
-	docs, err := p.m.st.Load(ctx, []store.Key{{Collection: p.source, ID: r.key.ID}}, store.WithViews)
+	source := []store.Key{{Collection: p.source, ID: r.key.ID}}
+	kept, err := p.again(ctx, r, source, f.effects)
+	if err != nil {
+		return folded{trouble: err}
+	}
+	if kept {
+		return f
+	}
+	docs, err := p.m.st.Load(ctx, source, store.WithViews)
 	if err != nil {
 		return folded{trouble: err}
 	}
@@ -58,7 +66,28 @@ func (p *mapper) run(ctx context.Context, r *foldRun) folded {
 	if err != nil {
 		return folded{err: err}
 	}
+	p.m.mapped.keep(r.key, mappedView{changed: docs[0].Changed, after: round.After, upto: f.effects.Upto, pairs: f.effects.Pairs}, r.room)
 	return f
+}
+
+// again fills in effects with what an earlier slice has mapped the source to, and reports
+// whether it has not changed since.
+func (p *mapper) again(ctx context.Context, r *foldRun, source []store.Key, effects *store.Effects) (bool, error) {
+	v, ok := p.m.mapped.take(r.key)
+	if !ok {
+		return false, nil
+	}
+	pairs, ok := v.behind(effects.From.After)
+	if !ok {
+		return false, nil
+	}
+	docs, err := p.m.st.Load(ctx, source, store.WithoutViews)
+	if err != nil || docs[0].Changed != v.changed {
+		return false, err
+	}
+	effects.Pairs, effects.Upto = pairs, v.upto
+	p.m.mapped.keep(r.key, mappedView{changed: v.changed, after: effects.From.After, upto: v.upto, pairs: pairs}, r.room)
+	return true, nil
 }
 
 // slice collects the pairs with the lowest keys behind one, as many as go into one commit. So

@@ -30,6 +30,7 @@ type Materializer struct {
 	suspects suspects
 	sharing  sharing
 	watch    watch
+	mapped   mappedViews
 	progress progress
 	// wake receives when there may be something to do about generations, and asidePoke
 	// when there may be documents to run of those that are not served.

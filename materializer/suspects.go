@@ -23,6 +23,11 @@ import (
 // In a generation that is not served everything may be dirty from long ago. It is made
 // in order of position, so that what was in hand is among the first, and only those are
 // suspects; one that was further on is among them after the next end.
+//
+// What is derived takes over the place of its source, so that a fan-out which goes on makes
+// documents dirty since long ago that nobody had in hand then. Therefore these are listed as
+// they are found, up to a number; if there are more, or not all can be read now, the place
+// tells them too.
 type suspects struct {
 	end  atomic.Int64         // position; 0 is none
 	poke chan struct{}        // receives when there may be one more
@@ -48,7 +53,45 @@ func (m *Materializer) suspect(own Key, since store.Since, lease store.Lease) bo
 // have been in its hands.
 func (m *Materializer) suspectSince(own Key, since store.Since) bool {
 	c := m.collection(own.Collection)
-	return c != nil && since.Position > 0 && int64(since.Position) <= c.suspects.Load()
+	return c != nil && since.Position > 0 && int64(since.Position) <= c.suspects.Load() && c.lists(own.ID)
+}
+
+// lists reports whether a document is a suspect if its place is one of theirs.
+func (c *collection) lists(id string) bool {
+	listed := c.listed.Load()
+	return listed == nil || (*listed)[id]
+}
+
+// mostListed is how many documents of a derived collection or of a mapping are listed.
+const mostListed = 4096
+
+// list lists the documents of a collection that are dirty, if they are few. Who is not
+// runnable now may be so later: those that are parked are listed too, and if others are
+// held back nothing is.
+func (m *Materializer) list(ctx context.Context, c *collection) error {
+	listed := make(map[string]bool)
+	for row, err := range m.st.Runnable(ctx, []string{c.own}) {
+		if err != nil {
+			return err
+		}
+		if listed[row.Key.ID] = true; len(listed) > mostListed {
+			return nil
+		}
+	}
+	counts, err := m.st.Count(ctx, c.own)
+	if err != nil || counts.Dirty != int64(len(listed)) {
+		return err
+	}
+	for doc, err := range m.st.Parked(ctx, c.own) {
+		if err != nil {
+			return err
+		}
+		if listed[doc.Key.ID] = true; len(listed) > mostListed {
+			return nil
+		}
+	}
+	c.listed.Store(&listed)
+	return nil
 }
 
 // leastSuspects is how many documents of a generation that is not served are suspects
@@ -60,9 +103,14 @@ func (m *Materializer) suspectUpTo(ctx context.Context, end store.Position) erro
 	for _, name := range m.generations() {
 		c := m.collection(name)
 		last := end
+		if c.kind != folding && c.served.Load() {
+			if err := m.list(ctx, c); err != nil {
+				return err
+			}
+		}
 		if !c.served.Load() {
 			last = 0
-			n := 0
+			n, first := 0, make(map[string]bool)
 			for row, err := range m.st.Runnable(ctx, []string{name}) {
 				if err != nil {
 					return err
@@ -73,9 +121,12 @@ func (m *Materializer) suspectUpTo(ctx context.Context, end store.Position) erro
 				if last = row.Since.Position; row.Wait == 0 {
 					n++
 				}
-				if n == max(leastSuspects, 2*m.cfg.asideWorkers()*m.cfg.Batch) {
+				if first[row.Key.ID] = true; n == max(leastSuspects, 2*m.cfg.asideWorkers()*m.cfg.Batch) {
 					break
 				}
+			}
+			if c.kind != folding { // which may all be of one place
+				c.listed.Store(&first)
 			}
 		}
 		c.suspects.Store(int64(last))
@@ -96,8 +147,12 @@ func (m *Materializer) mayBeSuspects(ctx context.Context) iter.Seq2[store.Runnab
 				most = math.MaxInt
 			}
 			for row, err := range m.st.Runnable(ctx, []string{name}) {
-				if err == nil && (!shared && !m.suspectSince(row.Key, row.Since) || n == most) {
+				c := m.collection(name)
+				if err == nil && (!shared && int64(row.Since.Position) > c.suspects.Load() || n == most) {
 					break
+				}
+				if err == nil && !shared && !c.lists(row.Key.ID) {
+					continue
 				}
 				n++
 				if !yield(row, err) || err != nil {

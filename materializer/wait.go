@@ -79,34 +79,22 @@ func (c *Collection[S, O]) Drain(ctx context.Context, ids ...string) error {
 
 // wait waits for collections, and for all that they are made of.
 func (m *Materializer) wait(ctx context.Context, token Token, collections []string) error {
-	return m.waitForAll(ctx, token, func() ([][]string, error) { return m.levels(ctx, collections) })
+	return m.whileServed(ctx, func(ctx context.Context) error {
+		levels, err := m.levels(ctx, collections)
+		if err != nil {
+			return err
+		}
+		return m.waitForLevels(ctx, token, levels)
+	})
 }
 
-// waitUpstream waits for all that a derived collection is made of.
+// waitUpstream waits for all that a derived collection is made of, as long as the same is served.
 func (m *Materializer) waitUpstream(ctx context.Context, token Token, derived string) error {
-	return m.waitForAll(ctx, token, func() ([][]string, error) { return m.upstream(ctx, derived) })
-}
-
-// waitForAll waits for levels. It begins again when another generation of whatever collection is
-// served, which may be made of others.
-func (m *Materializer) waitForAll(ctx context.Context, token Token, read func() ([][]string, error)) error {
-	for {
-		begun, end := m.waits.begin(ctx)
-		levels, err := read()
-		if err == nil {
-			err = m.waitForLevels(begun, token, levels)
-		}
-		switched := errors.Is(context.Cause(begun), errSwitched)
-		end()
-		if err != nil && !errors.Is(err, ErrParked) && !switched || ctx.Err() != nil {
-			return err
-		}
-		if after, err2 := read(); err2 != nil {
-			return err2
-		} else if !switched && slices.EqualFunc(levels, after, slices.Equal) {
-			return err
-		}
+	levels, err := m.upstream(ctx, derived)
+	if err != nil {
+		return err
 	}
+	return m.waitForLevels(ctx, token, levels)
 }
 
 // waitForLevels waits for one level after the other, and
@@ -117,10 +105,6 @@ func (m *Materializer) waitForLevels(ctx context.Context, token Token, levels []
 		return err
 	}
 	collections := slices.Concat(levels...)
-	return m.whileServed(ctx, collections, func() error { return m.waitOnceForLevels(ctx, token, levels, collections) })
-}
-
-func (m *Materializer) waitOnceForLevels(ctx context.Context, token Token, levels [][]string, collections []string) error {
 	for {
 		for _, level := range levels {
 			if err := m.waitForLevel(ctx, token, level); err != nil {

@@ -2,7 +2,6 @@ package materializer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -17,35 +16,6 @@ type waits struct {
 	byKey map[store.Key]map[*wait]struct{}
 	// begun has what ends those that wait for all that what is served is made of.
 	begun map[*context.CancelCauseFunc]struct{}
-}
-
-// errSwitched ends a wait that begins again, since something else is served.
-var errSwitched = errors.New("refold: another generation is served")
-
-// begin returns a context that ends with [errSwitched] when another generation is served.
-func (ws *waits) begin(ctx context.Context) (begun context.Context, end func()) {
-	begun, cancel := context.WithCancelCause(ctx)
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	if ws.begun == nil {
-		ws.begun = make(map[*context.CancelCauseFunc]struct{})
-	}
-	ws.begun[&cancel] = struct{}{}
-	return begun, func() {
-		ws.mu.Lock()
-		defer ws.mu.Unlock()
-		delete(ws.begun, &cancel)
-		cancel(nil)
-	}
-}
-
-// switched says that another generation is served.
-func (ws *waits) switched() {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	for cancel := range ws.begun {
-		(*cancel)(errSwitched)
-	}
 }
 
 // wait is one of them. It is woken without being told what happened: it looks.

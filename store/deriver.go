@@ -14,6 +14,18 @@ import "context"
 // another one has brought before. So the lowest Since of all dirty rows is exact across
 // any number of levels.
 //
+// Deltas do not pile up where nobody applies them. Without [Derivation.Deltas], and in
+// mappings, a document has two at the most, the first one and one that stands for all
+// later ones: that has the seq of the last of them, the lowest Since, and is history if
+// all are. Head counts each, and Last is the Position that the last one came with, so that
+// seqs are missing, and what comes while a run is in hand stays above what the run has
+// loaded. What is left above Applied may have a Since that is already in the view, until
+// the next run. A commit is history only if a delta that stands for one of those it
+// applies is. With Deltas no seq is missing; but as long as a document is parked, a
+// contribution that changes again changes the last delta of the same [Contributor], which
+// keeps its seq, its Before, and the lower Since. Head stays, and the document gets
+// another epoch, so that who has loaded it before that is [Stale].
+//
 // Between a source and a derived collection there is a mapping (authors@1<files): a
 // generation without views, with a document for each document of the source, of the
 // same id. A commit that changes the served view of a source document, or deletes it,
@@ -154,6 +166,13 @@ type Effects struct {
 	Upto string
 	// Touch gives each document in Pairs a delta and keeps no contributions; when all
 	// keys are done the round goes on with those who read the source. Body of the pairs is ignored.
+	//
+	// Who has recorded a [Read] of the source with the Version that its Changed is now, as
+	// it is served, is passed over in both: the view is made of that already. Any other
+	// Version counts as an older one, also a higher one: that is of another generation of
+	// the source. What a run in hand has read does not count until it is stored; it loads its
+	// document before it reads, so that one which began before what is recorded is stale.
+	// A reader that the same commit has named gets no second delta.
 	Touch bool
 }
 

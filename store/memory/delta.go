@@ -19,13 +19,13 @@ func (s *Store) tellLocked(g *generation, id string, since store.Since, history 
 	if !d.dirty() || since.Position < d.made.lowest.Position {
 		d.made.lowest = since
 	}
-	d.operations = append(d.operations, operation{
-		Operation: store.Operation{
-			Seq: d.head() + 1, Position: since.Position, History: history, Entry: store.Entry{Time: since.Time, Body: append([]byte{}, body...)},
-		},
-		appended: since.Time,
-	})
-	d.made.last = since.Position
+	delta := operation{
+		Operation: store.Operation{Position: since.Position, History: history, Entry: store.Entry{Time: since.Time, Body: append([]byte{}, body...)}},
+		appended:  since.Time,
+	}
+	if !d.parked() || !s.mergeLocked(d, &delta) {
+		d.put(&delta, g.derived.deltas)
+	}
 	g.enterLocked(d)
 	if !d.parked() {
 		*told = append(*told, g.keyOf(id))
@@ -33,20 +33,70 @@ func (s *Store) tellLocked(g *generation, id string, since store.Since, history 
 	return d
 }
 
-// allHistory reports whether all deltas that are not applied, up to a seq, are history.
+// put adds a delta behind the head. Where deltas have no contributions there are two at the
+// most: the last one then stands for the one before it too.
+func (d *document) put(delta *operation, deltas bool) {
+	d.made.head++
+	d.made.last, delta.Seq = delta.Position, d.made.head
+	if last := len(d.operations) - 1; !deltas && last > 0 {
+		delta.takeIn(&d.operations[last])
+		d.operations[last] = *delta
+		return
+	}
+	d.operations = append(d.operations, *delta)
+}
+
+// mergeLocked lets the last delta of the same contributor, of a parked document, have what
+// another one says, and reports whether there is one. Runs in hand become stale.
+func (s *Store) mergeLocked(d *document, delta *operation) bool {
+	now, err := store.ParseDelta(delta.Body)
+	if err != nil {
+		return false
+	}
+	for i := range slices.Backward(d.operations) {
+		was, err := store.ParseDelta(d.operations[i].Body)
+		if err != nil || was.Contributor != now.Contributor {
+			continue
+		}
+		was.After = now.After
+		delta.Seq, delta.Body = d.operations[i].Seq, store.AppendDelta(nil, was)
+		delta.takeIn(&d.operations[i])
+		d.operations[i] = *delta
+		s.changes++
+		d.epoch = s.changes
+		return true
+	}
+	return false
+}
+
+// takeIn makes a delta stand for an earlier one too.
+func (o *operation) takeIn(earlier *operation) {
+	o.History = o.History && earlier.History
+	if earlier.Position <= o.Position {
+		o.Position, o.Time, o.appended = earlier.Position, earlier.Time, earlier.appended
+	}
+}
+
+// allHistory reports whether all deltas that are not applied, up to a seq, are history. If
+// another one stands for that of the seq, it counts.
 func (d *document) allHistory(to int64) bool {
-	for seq := d.applied + 1; seq <= to; seq++ {
-		if !d.operation(seq).History {
+	last := d.applied
+	for i := range d.operations {
+		if last >= to {
+			break
+		}
+		if !d.operations[i].History {
 			return false
 		}
+		last = d.operations[i].Seq
 	}
 	return true
 }
 
 // settle removes the deltas that are applied.
 func (d *document) settle() {
-	d.operations = slices.Delete(d.operations, 0, int(d.applied-d.made.gone))
-	d.made.gone, d.made.lowest = d.applied, store.Since{}
+	d.operations = slices.Delete(d.operations, 0, len(d.between(0, d.applied)))
+	d.made.lowest = store.Since{}
 	for i := range d.operations {
 		if o := &d.operations[i]; i == 0 || o.Position < d.made.lowest.Position {
 			d.made.lowest = store.Since{Position: o.Position, Time: o.appended}

@@ -43,8 +43,8 @@ type mapping struct {
 
 // made is what a document has besides that is made from others, or of a mapping.
 type made struct {
-	gone   int64          // the seq of the last delta that is gone; applied
-	last   store.Position // of the last delta
+	head   int64          // counts the deltas that it got
+	last   store.Position // of the last one
 	lowest store.Since    // of the deltas that are there
 
 	// contributions, of which there are count, and reads, by collection and id, are those

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"sort"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -48,22 +49,29 @@ type operation struct {
 
 // head returns the seq of the last operation. The document may be nil.
 func (d *document) head() int64 {
+	switch {
+	case d == nil:
+		return 0
+	case d.made != nil:
+		return d.made.head
+	}
+	return int64(len(d.operations))
+}
+
+// between returns the operations of some seqs that are there. The document may be nil.
+func (d *document) between(from, to int64) []operation {
 	if d == nil {
-		return 0
+		return nil
 	}
-	return d.gone() + int64(len(d.operations))
-}
-
-// gone returns the seq of the last delta that is gone. The document may be nil.
-func (d *document) gone() int64 {
-	if d == nil || d.made == nil {
-		return 0
+	if d.made == nil {
+		to = min(to, d.head())
+		return d.operations[min(max(from, 1), to+1)-1 : to]
 	}
-	return d.made.gone
+	at := func(seq int64) int {
+		return sort.Search(len(d.operations), func(i int) bool { return d.operations[i].Seq >= seq })
+	}
+	return d.operations[at(from):max(at(from), at(to+1))]
 }
-
-// operation returns that of a seq, which must be there.
-func (d *document) operation(seq int64) *operation { return &d.operations[seq-d.gone()-1] }
 
 // last returns the position of the last operation.
 func (d *document) last() store.Position {

@@ -3,6 +3,8 @@ package memory
 import (
 	"bytes"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/refold-go/refold/store"
 )
@@ -36,7 +38,7 @@ func (s *Store) deliverLocked(d *document, m *mapping, c *store.Commit, told *[]
 		if !round.Readers {
 			round.Readers, round.After = true, ""
 		}
-		over = x.tellReaders(&round)
+		over = x.tellReaders(c.Effects.Pairs, &round)
 	}
 	if d.made.round = round; over {
 		d.applied, d.made.round = round.To, store.Round{}
@@ -58,26 +60,48 @@ func (x *delivery) contributor() store.Contributor {
 	return store.Contributor{Input: x.m.input, Source: x.from.key.ID}
 }
 
-// touch gives each document a delta, and reports whether all keys are done.
+// touch gives each document a delta that has not read the source as it is, and reports
+// whether all keys are done.
 func (x *delivery) touch(e *store.Effects, round *store.Round) bool {
 	for _, p := range e.Pairs {
-		x.tell(p.Key, nil, nil)
+		if d := x.m.feeds.documents[p.Key]; d == nil || !x.hasRead(d) {
+			x.tell(p.Key, nil, nil)
+		}
 	}
 	round.After = e.Upto
 	return e.Upto == ""
 }
 
-// tellReaders gives who read the source a delta, as many as there is room for, and
-// reports whether these were all.
-func (x *delivery) tellReaders(round *store.Round) bool {
-	readers := x.m.feeds.derived.readers[store.Key{Collection: x.m.source, ID: x.from.key.ID}]
+// source is the document whose effects are delivered.
+func (x *delivery) source() store.Key {
+	return store.Key{Collection: x.m.source, ID: x.from.key.ID}
+}
+
+// hasRead reports whether a view was made of the source as it is served now.
+func (x *delivery) hasRead(d *document) bool {
+	version := int64(0)
+	if source := x.s.documentLocked(x.source()); source != nil {
+		version = source.changed
+	}
+	i, read := slices.BinarySearchFunc(d.made.reads, store.Read{Key: x.source()}, byKey)
+	return read && d.made.reads[i].Version == version
+}
+
+// tellReaders gives who read the source before it was as it is a delta, and looks at as
+// many as there is room for. It passes over those that the same commit has named, and reports
+// whether these were all.
+func (x *delivery) tellReaders(named []store.Pair, round *store.Round) bool {
+	readers := x.m.feeds.derived.readers[x.source()]
 	if readers == nil {
 		return true
 	}
 	room := x.room
 	page := readers.after(text(round.After), room+1, nil)
 	for _, d := range page[:min(len(page), room)] {
-		x.tell(d.key.ID, nil, nil)
+		_, told := slices.BinarySearchFunc(named, d.key.ID, func(p store.Pair, id string) int { return strings.Compare(p.Key, id) })
+		if !told && !x.hasRead(d) {
+			x.tell(d.key.ID, nil, nil)
+		}
 		round.After = d.key.ID
 	}
 	return len(page) <= room

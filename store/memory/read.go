@@ -40,12 +40,11 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 		if r.To > 0 {
 			to = min(to, r.To)
 		}
-		gone := d.gone()
-		from := max(r.From, gone+1)
-		fit, bytes := from, 0 // the first that does not fit, and the size of the others
+		all := d.between(r.From, to)
+		fit, bytes := 0, 0 // the first that does not fit, and the size of the others
 		full := false
-		for ; fit <= to; fit++ {
-			op := d.operation(fit)
+		for ; fit < len(all); fit++ {
+			op := &all[fit]
 			size += int64(len(op.Body) + len(op.Meta))
 			full = budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size > budget.Bytes
 			if full = full && count > 0; full {
@@ -54,8 +53,8 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 			bytes += len(op.Body) + len(op.Meta)
 			count++
 		}
-		if fit > from {
-			pages[i] = copyOperations(d.operations[from-gone-1:fit-gone-1], bytes)
+		if fit > 0 {
+			pages[i] = copyOperations(all[:fit], bytes)
 		}
 		if full {
 			break

@@ -63,26 +63,71 @@ func asReceiver(row []driver.Value, name string) *receiver {
 // announced, unless these are nil. It returns the document. Its since is the lowest of its
 // deltas', which need not come in order.
 func (t *transaction) give(of *receivers, to *receiver, name string, d *delta, woken *[]store.Key) (document int64, err error) {
-	seq := int64(1)
+	if woken != nil && (to == nil || !to.parked) {
+		*woken = append(*woken, store.Key{Collection: of.name, ID: name})
+	}
 	if to == nil {
 		if document, err = t.makeDerived(of, name, d); err != nil {
 			return 0, err
 		}
-	} else {
-		document, seq = to.document, to.head+1
-		if err := t.run.exec(moveDerived, document, d.since.position, d.made); err != nil {
+		return document, t.insertDelta(document, 1, d)
+	}
+	if !to.dirty || d.since.position < to.since {
+		if err := t.run.exec(setSince, of.generation, to.document, d.since.position, d.since.at); err != nil {
 			return 0, err
 		}
-		if !to.dirty || d.since.position < to.since {
-			if err := t.run.exec(setSince, of.generation, document, d.since.position, d.since.at); err != nil {
-				return 0, err
-			}
+	}
+	if to.parked && d.mapping != 0 {
+		if merged, err := t.merge(of, to, d); merged || err != nil {
+			return to.document, err
 		}
 	}
-	if woken != nil && (to == nil || !to.parked) {
-		*woken = append(*woken, store.Key{Collection: of.name, ID: name})
+	return to.document, t.put(!of.deltas && to.dirty, to.document, to.head, d)
+}
+
+// put adds a delta behind the head. Where deltas have no contributions, which is what few says,
+// there are two at the most: the last one then stands for the one before it too.
+func (t *transaction) put(few bool, document, head int64, d *delta) error {
+	if err := t.run.exec(moveDerived, document, d.since.position, d.made); err != nil {
+		return err
 	}
-	return document, t.insertDelta(document, seq, d)
+	if few {
+		stands, err := t.changesRow(standIn, document, head, d.since.position, d.since.at, number(d.history))
+		if stands || err != nil {
+			return err
+		}
+	}
+	return t.insertDelta(document, head+1, d)
+}
+
+// merge lets the last delta of the same contributor, of a parked document, have what another
+// one says, and reports whether there is one. Runs in hand become stale.
+func (t *transaction) merge(of *receivers, to *receiver, d *delta) (bool, error) {
+	row, err := t.run.one(lastSent, d.mapping, to.document)
+	if err != nil || row == nil {
+		return false, err
+	}
+	seq := integer(row[0])
+	was, err := store.ParseDelta(blob(row[1]))
+	if err != nil {
+		return false, nil // the file is damaged
+	}
+	now, err := store.ParseDelta(d.body)
+	if err != nil {
+		return false, err
+	}
+	was.After = now.After
+	epoch, err := t.change()
+	if err != nil {
+		return false, err
+	}
+	if err := t.run.exec(setEpoch, of.generation, to.document, epoch); err != nil {
+		return false, err
+	}
+	if err := t.run.exec(countContributions, to.document, d.made); err != nil {
+		return false, err
+	}
+	return true, t.run.exec(mergeDelta, to.document, seq, d.since.position, d.since.at, number(d.history), store.AppendDelta(nil, was))
 }
 
 // makeDerived makes a document that has a delta.

@@ -124,20 +124,51 @@ func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 // look compares what was read with what there is now, and reports whether it was
 // forgotten.
 func (g *guarded) look(t *transaction, in *collection, r *store.Read) (gone bool, err error) {
-	row, err := t.run.one(getChanged, in.served.id, in.served.space, r.Key.ID)
+	version, there, err := t.changed(in, r.Key.ID)
 	if err != nil {
 		return false, err
 	}
-	version := int64(0)
-	if row == nil {
+	if !there {
 		gone, err = t.forgotten(r.Key)
-	} else {
-		version = integer(row[0])
 	}
 	if version != r.Version {
 		g.another = 1
 	}
 	return gone, err
+}
+
+// changed returns the number of the last change of a document that is served; 0 if there was
+// none.
+func (t *transaction) changed(in *collection, id string) (number int64, there bool, err error) {
+	row, err := t.run.one(getChanged, in.served.id, in.served.space, id)
+	if err != nil || row == nil {
+		return 0, false, err
+	}
+	return integer(row[0]), true, nil
+}
+
+// source finds out how the source is that a document of a mapping is of.
+func (g *guarded) source(t *transaction, c *store.Commit, s *slice) error {
+	n, err := store.ParseCollection(c.Key.Collection)
+	if err != nil {
+		return err
+	}
+	in, err := t.collection(n.Source)
+	if err != nil || in == nil {
+		return err
+	}
+	s.of = &edge{in.id, c.Key.ID}
+	s.version, _, err = t.changed(in, c.Key.ID)
+	return err
+}
+
+// hasRead reports whether the view of a document was made of the source as it is now.
+func (s *slice) hasRead(t *transaction, document int64) (bool, error) {
+	if s.of == nil {
+		return false, nil
+	}
+	row, err := t.run.one(getEdge, document, s.of.collection, s.of.name)
+	return row != nil && integer(row[0]) == s.version, err
 }
 
 // settled writes what a commit leaves of a derived document: the deltas that are not
@@ -147,10 +178,11 @@ func (g *guarded) settled(t *transaction, c *store.Commit, e *edges, since since
 		return err
 	}
 	if g.another > 0 {
-		if err := t.run.exec(moveDerived, g.document, since.position, int64(0)); err != nil {
+		itself, _, err := t.receivers(g.in.id, g.in.of)
+		if err != nil {
 			return err
 		}
-		if err := t.insertDelta(g.document, g.head+1, &delta{since: since}); err != nil {
+		if err := t.put(itself != nil && !itself.deltas, g.document, g.head, &delta{since: since}); err != nil {
 			return err
 		}
 	}

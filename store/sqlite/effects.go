@@ -32,6 +32,10 @@ type slice struct {
 	size    int
 	round   store.Round // where the round is after it
 	over    bool
+	// of is the source, and version the number of its last change, if who has read it as it
+	// is now is passed over.
+	of      *edge
+	version int64
 }
 
 // full reports whether nothing more is to be done.
@@ -113,6 +117,11 @@ func (g *guarded) plan(t *transaction, c *store.Commit, to *receivers, s *slice)
 	e := c.Effects
 	s.round = e.From
 	keys := e.From.Readers
+	if e.Touch {
+		if err := g.source(t, c, s); err != nil {
+			return err
+		}
+	}
 	switch {
 	case keys:
 	case e.Touch:
@@ -138,16 +147,19 @@ func (g *guarded) plan(t *transaction, c *store.Commit, to *receivers, s *slice)
 	if !s.round.Readers {
 		s.round.Readers, s.round.After = true, ""
 	}
-	// One more than can be done, so that it shows whether there are more.
+	// One more than can be looked at, so that it shows whether there are more.
 	room := effectDocuments - len(s.effects)
 	after, _ := strconv.ParseInt(s.round.After, 10, 64)
 	s.over = true
 	return t.run.each(readersPage, func(row []driver.Value) bool {
-		if len(s.readers) == room {
+		if room == 0 {
 			s.over = false
 			return false
 		}
-		s.readers = append(s.readers, integer(row[0]))
+		room--
+		if document := integer(row[0]); s.of == nil || integer(row[1]) != s.version {
+			s.readers = append(s.readers, document)
+		}
 		s.round.After = strconv.FormatInt(integer(row[0]), 10)
 		return true
 	}, g.in.source, c.Key.ID, to.generation, after, int64(room+1))
@@ -216,12 +228,18 @@ func (g *guarded) turn(t *transaction, c *store.Commit, s *slice) error {
 
 // spread writes the contributions, and gives derived documents their deltas.
 func (g *guarded) spread(t *transaction, c *store.Commit, to *receivers, s *slice, d *delta, woken *[]store.Key) error {
+	told := make(map[int64]bool)
 	for i := range s.effects {
-		if err := g.contribute(t, c, to, &s.effects[i], *d, woken); err != nil {
+		document, err := g.contribute(t, c, to, s, &s.effects[i], *d, woken)
+		if err != nil {
 			return err
 		}
+		told[document] = true
 	}
 	for _, document := range s.readers {
+		if told[document] {
+			continue
+		}
 		r, err := t.reader(to, document)
 		if err != nil {
 			return err
@@ -236,28 +254,33 @@ func (g *guarded) spread(t *transaction, c *store.Commit, to *receivers, s *slic
 	return nil
 }
 
-func (g *guarded) contribute(t *transaction, c *store.Commit, to *receivers, e *effect, d delta, woken *[]store.Key) error {
+// contribute does what one document gets, and returns it.
+func (g *guarded) contribute(t *transaction, c *store.Commit, to *receivers, s *slice, e *effect, d delta, woken *[]store.Key) (document int64, err error) {
 	r, err := t.receiver(to, e.key)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if r != nil {
+		if has, err := s.hasRead(t, r.document); has || err != nil {
+			return r.document, err
+		}
 	}
 	d.made = number(e.after != nil) - number(e.before != nil)
 	if to.deltas && (e.before != nil || e.after != nil) {
 		by := store.Contributor{Input: int(g.in.input), Source: c.Key.ID}
 		d.body, d.mapping = store.AppendDelta(nil, store.Delta{Contributor: by, Before: e.before, After: e.after}), g.document
 	}
-	document, err := t.give(to, r, e.key, &d, woken)
+	document, err = t.give(to, r, e.key, &d, woken)
 	switch {
-	case err != nil:
-		return err
-	case e.before == nil && e.after == nil:
-		return nil
+	case err != nil || e.before == nil && e.after == nil:
 	case e.before == nil:
-		return t.run.exec(newContribution, document, g.in.input, c.Key.ID, g.document, e.key, e.after)
+		err = t.run.exec(newContribution, document, g.in.input, c.Key.ID, g.document, e.key, e.after)
 	case e.after == nil:
-		return t.run.exec(dropContribution, document, g.in.input, c.Key.ID)
+		err = t.run.exec(dropContribution, document, g.in.input, c.Key.ID)
+	default:
+		err = t.run.exec(setContribution, document, g.in.input, c.Key.ID, e.after)
 	}
-	return t.run.exec(setContribution, document, g.in.input, c.Key.ID, e.after)
+	return document, err
 }
 
 // notNil gives an empty slice for nil, which means that there is none.

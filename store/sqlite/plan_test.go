@@ -32,9 +32,10 @@ func TestPlans(t *testing.T) {
 				sweepViews:  "PRIMARY KEY (generation=? AND document<?)",
 				dropLog:     "SEARCH refold_log USING INTEGER PRIMARY KEY (rowid=?)",
 				getReceiver: "(collection=? AND name=?)", getReader: "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", lowestDelta: "PRIMARY KEY (document=? AND seq>?)",
+				lastSent: "INDEX refold_senders (mapping=? AND document=?)", standIn: "SEARCH e USING PRIMARY KEY (document=? AND seq<?)",
 				dropDeltas: "PRIMARY KEY (document=? AND seq<?)", readDeltas: "PRIMARY KEY (document=? AND seq>? AND seq<?)", anyNews: "PRIMARY KEY (document=? AND seq>? AND seq<?)",
 				listDependents: "INDEX refold_dependents (source=?)", contributorsPage: "INDEX refold_contributors (mapping=? AND key>?)",
-				contributionsPage: "PRIMARY KEY (document=? AND (input,source)>(?,?))", readersPage: "COVERING INDEX refold_readers (collection=? AND name=? AND generation=? AND document>?)",
+				contributionsPage: "PRIMARY KEY (document=? AND (input,source)>(?,?))", readersPage: "INDEX refold_readers (collection=? AND name=? AND generation=? AND document>?)",
 				inputsOf: "INDEX refold_mappings (feeds=?)", countDependents: "INDEX refold_dependents (source=?)", refill: "INDEX refold_dependents (source=?)",
 				fillPage: "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", sentPage: "COVERING INDEX refold_senders (mapping=?)",
 				retractContribution: "INDEX refold_contributors (mapping=? AND key=?)", nextMade: "INDEX refold_dropping"}[st]

@@ -106,7 +106,7 @@ func (t *transaction) retract(document int64, w retracted, since sinceAt, woken 
 			if integer(row[6]) == feeds {
 				n.Version = 0
 			}
-			to = &receivers{generation: feeds, space: -feeds, epoch: integer(row[4]), name: n.String()}
+			to = &receivers{generation: feeds, space: -feeds, epoch: integer(row[4]), name: n.String(), deltas: truth(row[7])}
 		}
 	}
 	room := retractDocuments

@@ -126,6 +126,10 @@ const (
 	moveDerived
 	setSince
 	insertDelta
+	standIn
+	lastSent
+	mergeDelta
+	countContributions
 	lowestDelta
 	dropDeltas
 	readDeltas
@@ -143,6 +147,7 @@ const (
 	readersPage
 	inputsOf
 	edgesOf
+	getEdge
 	getChanged
 	putEdge
 	dropEdge

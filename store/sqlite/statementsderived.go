@@ -18,6 +18,16 @@ var derivedStatements = map[statement]statementText{
 		UPDATE refold_progress SET dirty = 1, since_position = ?3, since_time = ?4 WHERE generation = ?1 AND document = ?2`},
 	insertDelta: {"writing a delta", `
 		INSERT INTO refold_deltas (document, seq, position, at, body, marks, mapping) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`},
+	standIn: {"writing a delta", `
+		UPDATE refold_deltas SET seq = seq + 1, at = iif(?3 < position, ?4, at), position = min(position, ?3), marks = iif(?5, marks, NULL)
+		WHERE document = ?1 AND seq = ?2 AND EXISTS (SELECT 1 FROM refold_deltas e WHERE e.document = +?1 AND e.seq < +?2)`},
+	lastSent: {"merging deltas", `
+		SELECT seq, body FROM refold_deltas INDEXED BY refold_senders
+		WHERE mapping = +?1 AND mapping > 0 AND document = +?2 ORDER BY seq DESC LIMIT 1`},
+	mergeDelta: {"merging deltas", `
+		UPDATE refold_deltas SET at = iif(?3 < position, ?4, at), position = min(position, ?3), marks = iif(?5, marks, NULL), body = ?6
+		WHERE document = ?1 AND seq = ?2`},
+	countContributions: {"merging deltas", `UPDATE refold_documents SET contributions = contributions + ?2 WHERE id = ?1`},
 	lowestDelta: {"reading the place of a delta", `
 		SELECT min(position), at FROM refold_deltas WHERE document = +?1 AND seq > +?2`},
 	dropDeltas: {"removing deltas", `DELETE FROM refold_deltas WHERE document = ?1 AND seq <= +?2`},
@@ -34,7 +44,8 @@ var derivedStatements = map[statement]statementText{
 		LEFT JOIN refold_views v ON v.generation = p.generation AND v.document = p.document
 		WHERE p.generation = +?1 AND p.document = +?2`},
 	anyNews: {"reading deltas", `
-		SELECT 1 FROM refold_deltas WHERE document = +?1 AND seq > +?2 AND seq <= +?3 AND coalesce(marks, 0) & 2 = 0 LIMIT 1`},
+		SELECT 1 FROM refold_deltas WHERE document = +?1 AND seq > +?2 AND coalesce(marks, 0) & 2 = 0
+		AND seq <= (SELECT min(seq) FROM refold_deltas WHERE document = +?1 AND seq >= +?3) LIMIT 1`},
 	getRound: {"reading a round", `SELECT round, readers, after FROM refold_fanouts WHERE document = ?1`},
 	putRound: {"writing a round", `INSERT INTO refold_fanouts (document, round, readers, after) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (document) DO UPDATE SET round = excluded.round, readers = excluded.readers, after = excluded.after`},
@@ -52,13 +63,14 @@ var derivedStatements = map[statement]statementText{
 		WHERE document = (SELECT id FROM refold_documents WHERE collection = +?1 AND name = +?2)
 		AND (input, source) > (+?3, +?4) ORDER BY input, source LIMIT +?5`},
 	readersPage: {"looking who has read a document", `
-		SELECT document FROM refold_edges INDEXED BY refold_readers
+		SELECT document, version FROM refold_edges INDEXED BY refold_readers
 		WHERE collection = +?1 AND name = +?2 AND generation = +?3 AND document > +?4 ORDER BY document LIMIT +?5`},
 	inputsOf: {"reading the sources of a collection", `
 		SELECT g.source, c.name, g.id, g.scanned, g.until, g.made, g.mark, g.started, g.epoch
 		FROM refold_generations g INDEXED BY refold_mappings JOIN refold_collections c ON c.id = g.source
 		WHERE g.feeds = +?1 AND g.feeds > 0 ORDER BY g.input`},
 	edgesOf: {"reading what a document has read", `SELECT collection, name, version FROM refold_edges WHERE document = +?1`},
+	getEdge: {"looking who has read a document", `SELECT version FROM refold_edges WHERE document = +?1 AND collection = +?2 AND name = +?3`},
 	getChanged: {"looking whether a source has changed", `
 		SELECT p.changed FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id
 		WHERE d.collection = +?2 AND d.name = +?3`},
@@ -108,7 +120,7 @@ var derivedStatements = map[statement]statementText{
 		INSERT INTO refold_documents (collection, name, last_position, head) VALUES (0, ?1, ?2, ?3) ON CONFLICT DO NOTHING`},
 	dropProgressOf: {"erasing a document", `DELETE FROM refold_progress WHERE generation = ?1 AND document = ?2`},
 	getFeeding: {"erasing a document", `
-		SELECT m.source, m.feeds, f.version, f.state, f.epoch, c.name, c.serving FROM refold_generations m
+		SELECT m.source, m.feeds, f.version, f.state, f.epoch, c.name, c.serving, f.deltas FROM refold_generations m
 		JOIN refold_generations f ON f.id = m.feeds JOIN refold_collections c ON c.id = m.collection WHERE m.id = +?1`},
 	retractContribution: {"erasing a document", `DELETE FROM refold_contributions WHERE mapping = ?1 AND key = ?2`},
 	sentPage: {"erasing a document", `

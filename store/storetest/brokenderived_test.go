@@ -190,3 +190,68 @@ func (s movingChanges) Load(ctx context.Context, keys []store.Key, parts store.P
 func withCommit(change func(*memory.Store, *store.Commit)) func() store.Backend {
 	return func() store.Backend { return otherCommit{memory.New(nil), change} }
 }
+
+// anyEpoch takes a result of whatever epoch.
+func anyEpoch(s *memory.Store, c *store.Commit) {
+	if documents, err := s.Load(context.Background(), []store.Key{c.Key}, store.WithoutViews); err == nil {
+		c.Epoch = documents[0].Epoch
+	}
+}
+
+// tellsAgain tells who has read a source again of what it has read already: it goes by what
+// was recorded first. What it says of reads is right.
+type tellsAgain struct {
+	otherCommit
+	reads map[store.Key][]store.Read
+}
+
+func newTellsAgain() store.Backend {
+	reads := make(map[store.Key][]store.Read)
+	return tellsAgain{otherCommit{memory.New(nil), func(s *memory.Store, c *store.Commit) {
+		documents, err := s.Load(context.Background(), []store.Key{c.Key}, store.WithoutViews)
+		stale := err != nil || c.Loaded != documents[0].Applied || c.Epoch != documents[0].Epoch
+		if stale || len(c.Reads) == 0 || c.Applied == c.Loaded {
+			return
+		}
+		before, _ := s.Reads(context.Background(), c.Key)
+		reads[c.Key] = c.Reads
+		c.Reads = slices.Clone(c.Reads)
+		for i, r := range c.Reads {
+			if at := slices.IndexFunc(before, func(b store.Read) bool { return b.Key == r.Key }); at >= 0 {
+				c.Reads[i] = before[at]
+			}
+		}
+	}}, reads}
+}
+
+func (s tellsAgain) Reads(ctx context.Context, key store.Key) ([]store.Read, error) {
+	all, err := s.Store.Reads(ctx, key)
+	for i := range all {
+		for _, r := range s.reads[key] {
+			if r.Key == all[i].Key {
+				all[i] = r
+			}
+		}
+	}
+	return all, err
+}
+
+// pilesUp has a delta for each change.
+type pilesUp struct{ *memory.Store }
+
+func (s pilesUp) Operations(ctx context.Context, ranges []store.Range, budget store.Budget) ([][]store.Operation, error) {
+	pages, err := s.Store.Operations(ctx, ranges, budget)
+	for i, page := range pages {
+		if len(page) != 2 || len(page[1].Body) > 0 {
+			continue
+		}
+		all := page[:1:1]
+		for seq := page[0].Seq + 1; seq <= page[1].Seq; seq++ {
+			op := page[1]
+			op.Seq = seq
+			all = append(all, op)
+		}
+		pages[i] = all
+	}
+	return pages, err
+}

@@ -80,9 +80,8 @@ var refillChecks = []check{
 			f.Errorf("the generation is %+v", g)
 		}
 		for _, d := range collect(f.T, f.b.Scan(background, "tags@1<notes", "", store.WithoutViews)) {
-			deltas := f.operations(d.Key)
-			if last := deltas[len(deltas)-1]; last.Position != end {
-				f.Errorf("%s has the deltas %+v, none since %d", d.Key, deltas, end)
+			if d.Last != end {
+				f.Errorf("%s has the deltas %+v, the last one since %d, want %d", d.Key, f.operations(d.Key), d.Last, end)
 			}
 		}
 		for _, r := range f.runnable("tags@1<notes") {

@@ -105,15 +105,14 @@ var tellChecks = []check{
 	}},
 	{"history goes along", func(f *fixture) {
 		tagged(f)
+		var got []bool
 		for i, history := range []bool{true, false, true} {
 			f.appendAll(store.Append{Key: key("a"), History: history, Entries: entries("1")})
 			c := f.view(key("a"), fmt.Sprint(i))
 			c.History = history
 			f.mustCommit(store.Done, c)
-		}
-		var got []bool
-		for _, op := range f.operations(mapped("tags<notes", "a")) {
-			got = append(got, op.History)
+			got = append(got, f.operations(mapped("tags<notes", "a"))[0].History)
+			f.contribute(mapped("tags<notes", "a"))
 		}
 		if fmt.Sprint(got) != "[true false true]" {
 			f.Errorf("history of the deltas is %v", got)

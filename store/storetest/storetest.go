@@ -82,7 +82,7 @@ func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 		{"censor", censorChecks},
 		{"eraser", eraserChecks},
 		{"generator", slices.Concat(generatorChecks, besideChecks, generationLeaseChecks, switchChecks, switchFeedChecks)},
-		{"deriver", slices.Concat(deriverChecks, tellChecks, roundChecks, manyChecks, readChecks, fillChecks, serveChecks, refillChecks, forgetChecks)},
+		{"deriver", slices.Concat(deriverChecks, tellChecks, roundChecks, manyChecks, pileChecks, readChecks, passChecks, fillChecks, serveChecks, refillChecks, forgetChecks)},
 		{"ownership", ownershipChecks},
 		{"errors", errorChecks},
 		{"life", lifeChecks},
