@@ -87,12 +87,16 @@ func (m *Materializer) serve(ctx context.Context, c *collection, force bool) (st
 // holdAndSwitch keeps what is served from being run for a moment, so that the generation
 // beside it catches up with documents that change all the time.
 func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
-	if err := k.st.Hold(ctx, c.name, holdFor); err != nil {
+	mine, err := k.st.Hold(ctx, c.name, time.Time{}, holdFor)
+	if err != nil {
 		return err
+	}
+	if mine.IsZero() { // another process was faster, and ends that
+		return k.refresh(ctx)
 	}
 	k.urgent.Store(true)
 	defer k.urgent.Store(false)
-	err := k.refresh(ctx)
+	err = k.refresh(ctx)
 	until := time.Now().Add(holdFor - lookHeld)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -110,10 +114,11 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 			break
 		}
 	}
-	// The switch has ended it; otherwise it would end by itself, and nobody be told.
+	// The switch has ended it, or it ends here; by itself nobody would be told of that. What another
+	// process holds meanwhile is that one's.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), time.Second, ErrGraceOver)
 	defer cancel()
-	if err2 := k.st.Hold(ctx, c.name, 0); err == nil {
+	if _, err2 := k.st.Hold(ctx, c.name, mine, 0); err == nil {
 		err = err2
 	}
 	if err2 := k.refresh(ctx); err == nil {
