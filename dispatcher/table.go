@@ -16,6 +16,13 @@ type Ticket struct {
 	turn uint32
 }
 
+// NewTicket is for sources that are no [Table]: it makes a ticket whose turn tells the times apart at
+// which the source has handed the document out.
+func NewTicket(k store.Key, turn uint32) Ticket { return Ticket{Key: k, turn: turn} }
+
+// Turn returns what [NewTicket] was given.
+func (t *Ticket) Turn() uint32 { return t.turn }
+
 // Table is the in-flight table, see [State] for its arrows: one entry per
 // document that is queued, running, delayed or cooling, and the run queue through
 // them. All methods may be called at once from any number of goroutines. It reads

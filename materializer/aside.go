@@ -27,23 +27,22 @@ type aside struct {
 
 	mu      sync.Mutex // guards the following fields; never held while blocked
 	page    []store.Key
-	inHand  map[store.Key]time.Time // since when
+	inHand  map[store.Key]uint32    // by the turn of the ticket
 	delayed map[store.Key]time.Time // until when
 	turn    int                     // which generation is read next
+	ticket  uint32                  // the turn of the last ticket
 }
 
 const (
 	asidePage = 1024
 	// mostDelayed bounds how many documents are remembered that must not run yet.
 	mostDelayed = 4096
-	// asideRest is the longest that a worker rests, and soon is how soon a document is
-	// looked at again that another pool of this process has.
+	// asideRest is the longest that a worker rests.
 	asideRest = 100 * time.Millisecond
-	soon      = 10 * time.Millisecond
 )
 
 func newAside(e *engine) *aside {
-	a := &aside{e: e, filling: make(chan struct{}, 1), inHand: make(map[store.Key]time.Time), delayed: make(map[store.Key]time.Time)}
+	a := &aside{e: e, filling: make(chan struct{}, 1), inHand: make(map[store.Key]uint32), delayed: make(map[store.Key]time.Time)}
 	a.filling <- struct{}{}
 	return a
 }
@@ -111,26 +110,27 @@ func (a *aside) some() bool {
 	return len(a.page) > 0
 }
 
-// next takes documents from the page. One that a worker of the table has is left out:
+// next takes a worker's share of the page. One that a worker of the table has is left out:
 // each of the two says what it takes before it looks at the other.
 func (a *aside) next(buf []dispatcher.Ticket) (n int) {
-	now := time.Now()
+	workers := a.e.effort().workers
 	a.mu.Lock()
-	for n < len(buf) && len(a.page) > 0 {
+	for share := min(len(buf), (len(a.page)+workers-1)/workers); n < share && len(a.page) > 0; {
 		key := a.page[0]
 		a.page = a.page[1:]
 		if _, held := a.inHand[key]; !held {
-			a.inHand[key] = now
+			a.ticket++
+			a.inHand[key] = a.ticket
 			a.busy.Add(1)
-			buf[n] = dispatcher.Ticket{Key: key}
+			buf[n] = dispatcher.NewTicket(key, a.ticket)
 			n++
 		}
 	}
 	a.mu.Unlock()
 	kept := 0
 	for i := range n {
-		if s := a.e.table.State(buf[i].Key); s == dispatcher.Running || s == dispatcher.Requeue {
-			a.giveUp(buf[i].Key, now.Add(soon))
+		if a.e.inPool(buf[i].Key) {
+			a.giveBack(&buf[i], dispatcher.Result{})
 			continue
 		}
 		buf[kept] = buf[i]
@@ -139,17 +139,35 @@ func (a *aside) next(buf []dispatcher.Ticket) (n int) {
 	return kept
 }
 
-// giveUp says that a document is not in hand any more, and not before when it may be
-// again.
-func (a *aside) giveUp(key store.Key, until time.Time) {
+// giveBack says that a document is not in hand any more. If it is served by now, the table has
+// passed it over meanwhile, and is told of it. A ticket that was given back before is refused: the
+// document may be in other hands.
+func (a *aside) giveBack(ticket *dispatcher.Ticket, r dispatcher.Result) {
+	key := ticket.Key
+	if !a.giveUp(key, ticket.Turn(), r.Until) {
+		return
+	}
+	switch c := a.e.collection(key.Collection); {
+	case c == nil || !c.served.Load():
+	case r.Until.IsZero():
+		a.e.table.Signal(key)
+	default:
+		a.e.table.Delay(key, r.Until)
+	}
+}
+
+// giveUp takes a document out of those in hand, and notes until when it must not be again. It
+// reports whether it was in hand by that ticket.
+func (a *aside) giveUp(key store.Key, turn uint32, until time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, held := a.inHand[key]; held {
-		delete(a.inHand, key)
-		a.busy.Add(-1)
+	if held, ok := a.inHand[key]; !ok || held != turn {
+		return false
 	}
+	delete(a.inHand, key)
+	a.busy.Add(-1)
 	if until.IsZero() {
-		return
+		return true
 	}
 	if len(a.delayed) >= mostDelayed {
 		for other := range a.delayed {
@@ -158,10 +176,14 @@ func (a *aside) giveUp(key store.Key, until time.Time) {
 		}
 	}
 	a.delayed[key] = until
+	return true
 }
 
-// has reports whether a document is in hand.
+// has reports whether a document is in hand. A nil aside has none.
 func (a *aside) has(key store.Key) bool {
+	if a == nil || a.busy.Load() == 0 {
+		return false
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, held := a.inHand[key]
@@ -205,8 +227,8 @@ func (a *aside) read(ctx context.Context, name string) (page []store.Key, wait t
 			continue
 		}
 		due, held := a.until(row.Key)
-		if held {
-			continue
+		if held || a.e.inPool(row.Key) {
+			continue // who has it pokes when it is given back
 		}
 		if row.Lease.Left > 0 && row.Lease.Holder != mine {
 			row.Wait = max(row.Wait, lookAgain(row.Lease))
@@ -243,7 +265,7 @@ func (a *aside) until(key store.Key) (d time.Duration, held bool) {
 // Done gives documents back. What is still dirty is read from the store again.
 func (a *aside) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 	for i := range tickets {
-		a.giveUp(tickets[i].Key, results[i].Until)
+		a.giveBack(&tickets[i], results[i])
 		a.e.waits.notify(a.e.bare(tickets[i].Key))
 	}
 	if a.e.leases != nil {
@@ -254,7 +276,7 @@ func (a *aside) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 
 // rest lets the documents that are served go first.
 func (a *aside) rest(ctx context.Context, worked time.Duration) {
-	if a.e.urgent.Load() || a.e.table.Counts().Queued == 0 {
+	if a.e.urgent.Load() || a.e.effort().unrested || a.e.table.Counts().Queued == 0 {
 		return
 	}
 	if worked > 0 {

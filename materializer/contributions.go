@@ -87,13 +87,22 @@ func From[S, C any](collection Readable[S], contribute func(id string, state S, 
 // store. Errors as for [Register], and [*CycleError] if a source is made of the
 // collection by another process.
 func ByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Derived[V], error) {
+	d, kind, run, err := derivedByContributions(m, spec)
+	if err != nil {
+		return nil, err
+	}
+	return d.register(kind, run)
+}
+
+// derivedByContributions returns a derived collection that is not registered, and how its documents are run.
+func derivedByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Derived[V], kind, func(context.Context, *foldRun) folded, error) {
 	incremental := spec.Add != nil
 	if incremental == (spec.Reduce != nil) || incremental != (spec.Remove != nil) {
-		return nil, &InvalidError{Field: "functions of " + spec.Name, Got: "another set of them", Want: "Reduce, or Add and Remove"}
+		return nil, 0, nil, &InvalidError{Field: "functions of " + spec.Name, Got: "another set of them", Want: "Reduce, or Add and Remove"}
 	}
 	if spec.Contributions == nil {
 		if err := checkJSON("contributions of "+spec.Name, reflect.TypeFor[C]()); err != nil {
-			return nil, err
+			return nil, 0, nil, err
 		}
 		spec.Contributions = jsonViews[C]{}
 	}
@@ -119,7 +128,7 @@ func ByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Deri
 		spec.Reduce = addAll(spec.Add)
 	}
 	d.make = func(ctx context.Context, r *foldRun) made[V] { return reduceAll(ctx, m, r, spec) }
-	return d.register(kind, run)
+	return d, kind, run, nil
 }
 
 // emitted calls a function that emits, and returns the first error of what is emitted or else
@@ -195,6 +204,9 @@ type contributions struct {
 }
 
 func (c contributions) page(ctx context.Context, after Contributor, bytes int64) ([]store.Contribution, error) {
+	if c.r.mapped != nil {
+		return c.r.mapped(ctx, after)
+	}
 	return c.m.st.Contributions(ctx, c.r.key, after, store.Budget{Operations: contributionsAtOnce, Bytes: bytes})
 }
 

@@ -49,20 +49,9 @@ func newDerived[V any](
 // register adds the collection and its mappings to the materializer, and to its store.
 func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded) (*Derived[V], error) {
 	m, spec := d.c.m, &d.c.spec
-	if m == nil {
-		return nil, &InvalidError{Field: "materializer of " + spec.Name, Got: "nil", Want: "a materializer"}
-	}
-	if err := checkSources(m, spec.Name, d.sources); err != nil {
+	if err := d.complete(); err != nil {
 		return nil, err
 	}
-	if spec.Fold == nil { // nothing is folded
-		spec.Fold = func(v V, _ Operation[store.Delta]) (V, error) { return v, nil }
-	}
-	complete, err := spec.complete()
-	if err != nil {
-		return nil, err
-	}
-	*spec = complete
 	if err := m.addable(spec.Name, spec.Version); err != nil {
 		return nil, err // before the store keeps the name
 	}
@@ -82,6 +71,25 @@ func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded
 		return nil, err
 	}
 	return d, nil
+}
+
+// complete checks the collection, and fills in what is left out.
+func (d *Derived[V]) complete() error {
+	m, spec := d.c.m, &d.c.spec
+	if m == nil {
+		return &InvalidError{Field: "materializer of " + spec.Name, Got: "nil", Want: "a materializer"}
+	}
+	if err := checkSources(m, spec.Name, d.sources); err != nil {
+		return err
+	}
+	if spec.Fold == nil { // nothing is folded
+		spec.Fold = func(v V, _ Operation[store.Delta]) (V, error) { return v, nil }
+	}
+	complete, err := spec.complete()
+	if err == nil {
+		*spec = complete
+	}
+	return err
 }
 
 // collection returns what the engine knows of the collection and its mappings.

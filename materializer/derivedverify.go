@@ -10,12 +10,20 @@ import (
 )
 
 // Verify makes derived documents anew, from the contributions that are stored or by
-// reading, and compares the result with the stored view byte for byte. It changes
-// nothing, and may run beside Run. Documents that are dirty or parked, or that change
-// meanwhile, are passed over, and so is how contributions were made of views. Operations
-// of the result counts contributions, or documents that were read. See [Collection.Verify].
+// reading, and compares the result with the stored view byte for byte. It then maps the views of
+// all that contributes to them anew, and compares what they give with the contributions. If
+// the options choose all documents, it also maps each document of the sources, and looks whether
+// what it gives is there; what is missing counts once for each source. It changes nothing, holds a page of contributions
+// and of views in memory at a time, and may run beside Run. What is dirty or parked, or what
+// changes meanwhile, is passed over, so that a view is compared with its sources as they were when it was made.
+// Operations of the result counts contributions, or documents that were read. See [Collection.Verify].
 func (d *Derived[V]) Verify(ctx context.Context, options VerifyOptions) (Verified, error) {
-	return d.c.verifyChosen(ctx, options, d.verify)
+	v, err := d.c.verifyChosen(ctx, options, d.verify)
+	if err != nil || len(options.IDs) > 0 || options.Count > 0 || options.Fraction > 0 {
+		return v, err
+	}
+	err = d.verifyMissing(ctx, func(missing Difference) { v.add(missing, options) })
+	return v, err
 }
 
 // verify compares one document. It returns nil if all is well.
@@ -38,7 +46,14 @@ func (d *Derived[V]) verify(ctx context.Context, id string) (*Difference, int64,
 		return nil, 0, err
 	}
 	if one.err == nil && one.is(doc.View, doc.Deleted) {
-		return nil, one.read, nil
+		differs, err := d.checkMapped(ctx, doc)
+		if differs == nil || err != nil {
+			return nil, one.read, err
+		}
+		if same, err := d.unchanged(ctx, doc, one.reads); err != nil || !same {
+			return nil, one.read, err
+		}
+		return differs, one.read, nil
 	}
 	other, err := d.remade(ctx, &run)
 	if err != nil {

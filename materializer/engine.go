@@ -24,17 +24,21 @@ type engine struct {
 	hot    *hot
 	lane   *lane
 	aside  *aside
-	// urgent tells that what is served waits for a generation beside it.
+	// urgent tells that what is served waits for a generation beside it, and owed for how long
+	// the workers of the pool have to rest yet, in nanoseconds, to make room for one.
 	urgent   atomic.Bool
+	owed     atomic.Int64
 	stopping <-chan struct{}
 	leases   *leases       // nil if the store is not shared
 	busy     chan struct{} // receives when a hand was taken, for mind
 	// troubles counts the calls of the store that failed in a row, for backing off.
 	troubles atomic.Int64
 
-	// mu guards the following field.
+	// mu guards the following fields.
 	mu    sync.Mutex
 	hands []*hand
+	// exerted is closed, and made anew, when more or less is given to generations that are built.
+	exerted chan struct{}
 }
 
 // newEngine makes the engine of a Run that is told to stop when stopping is
@@ -45,7 +49,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		workers++ // the one on suspects needs a share too
 	}
 	if len(m.notServed()) > 0 {
-		workers += m.cfg.asideWorkers()
+		workers += m.cfg.Workers // as many as there may be in the end, see effort
 	}
 	e := &engine{
 		Materializer: m,
@@ -53,11 +57,13 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		budget:       newBudget(m.cfg.Bytes, workers, stopping),
 		hot:          newHot(m.cfg.Bytes),
 		busy:         make(chan struct{}, 1),
+		exerted:      make(chan struct{}),
 		stopping:     stopping,
 	}
 	e.aside = newAside(e)
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), passed: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	m.suspects.lane.Store(e.lane)
+	m.beside.Store(e.aside)
 	if m.cfg.Shared {
 		e.hot = nil
 		e.leases = &leases{e: e, holder: m.sharing.holder(), terms: m.cfg.terms()}
@@ -67,6 +73,7 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 
 // Take hands out documents; with Done it is what the pool needs of the table.
 func (e *engine) Take(ctx context.Context, buf []dispatcher.Ticket) (int, error) {
+	e.makeRoom(ctx)
 	return e.table.Take(ctx, buf)
 }
 
@@ -85,8 +92,14 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 	if e.leases != nil {
 		e.lane.returned(tickets)
 	}
+	aside := false
 	for i := range tickets {
+		c := e.collection(tickets[i].Key.Collection)
+		aside = aside || c != nil && !c.served.Load()
 		e.waits.notify(e.bare(tickets[i].Key))
+	}
+	if aside {
+		e.lookAside() // the other pool has passed it over meanwhile
 	}
 }
 

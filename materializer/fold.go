@@ -38,6 +38,8 @@ type foldRun struct {
 	// on, and all if whole is set.
 	ahead []store.Contribution
 	whole bool
+	// mapped reads a page of contributions elsewhere than in the store; nil if they are there.
+	mapped func(ctx context.Context, after Contributor) ([]store.Contribution, error)
 }
 
 // folded is what a run made of it.

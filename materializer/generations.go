@@ -25,6 +25,12 @@ type Generation struct {
 	// it has caught up; 0 if that is not known.
 	Rate float64
 	Left time.Duration
+	// Share is which part of [Config.Workers], in number, makes it in this process, together with
+	// others that are not served: [Config.BuildShare], and more when a build does not keep up.
+	// It is 0 if it is not being built, or not here. Urgent tells that it does not rest for what
+	// is served any more, or that this makes room for it.
+	Share  float64
+	Urgent bool
 }
 
 // GenerationState is what a generation is there for.
@@ -61,6 +67,10 @@ func (m *Materializer) Generations(ctx context.Context, name string) ([]Generati
 			return nil, err
 		}
 		g.Dirty, g.Waiting, g.Parked = n.Dirty, n.Waiting, n.Parked
+		if g.State == Building && g.Registered && m.running.Load() {
+			f := m.effort()
+			g.Share, g.Urgent = float64(f.workers)/float64(m.cfg.Workers), f.unrested
+		}
 		if g.State != Building || !g.Filled && g.Scanned == 0 {
 			continue
 		}

@@ -15,7 +15,12 @@ import (
 // durable in the store as it does it, so that it can end anywhere and begin again.
 type keeper struct {
 	*engine
-	aside  func() // starts the workers of generations that are not served
+	// aside starts some workers of generations that are not served, which work until over is
+	// closed; begun tells that the first ones were started, and extra ends those for whom there are
+	// more of late.
+	aside  func(workers int, over <-chan struct{})
+	begun  bool
+	extra  chan struct{}
 	builds map[string]*build
 	told   map[string]bool      // own generations of which it was said that they are gone
 	rests  map[string]time.Time // until when a collection is left alone, after an error
@@ -26,11 +31,16 @@ type build struct {
 	behind   int       // how often in a row a document was behind
 	held     time.Time // when what is served was last held for it
 	obstacle store.Key // the parked document of which was told
-	// least is the fewest documents that were dirty, at when there were, and told is set when it
-	// was said that there have not been fewer for long.
+	// least is the fewest documents that were dirty since more was given to it, and age the least
+	// that the oldest of them had waited. at is when one of the two was less than before, and told is
+	// set when it was said that this was long ago.
 	least int64
+	age   time.Duration
 	at    time.Time
 	told  bool
+	// step is how much is given to it, see effort, and raise when the next one may be taken.
+	step  int
+	raise time.Time
 }
 
 const (
@@ -55,7 +65,7 @@ const (
 	stalled = time.Minute
 )
 
-func newKeeper(e *engine, aside func()) *keeper {
+func newKeeper(e *engine, aside func(workers int, over <-chan struct{})) *keeper {
 	return &keeper{engine: e, aside: aside, builds: make(map[string]*build), told: make(map[string]bool), rests: make(map[string]time.Time)}
 }
 
@@ -110,8 +120,9 @@ func (k *keeper) look(ctx context.Context) (wait time.Duration, err error) {
 	if err := k.refresh(ctx); err != nil {
 		return 0, err
 	}
-	if len(k.notServed()) > 0 {
-		k.aside()
+	if !k.begun && len(k.notServed()) > 0 {
+		k.begun = true
+		k.aside(k.cfg.asideWorkers(), nil)
 	}
 	var errs []error
 	for _, name := range k.names() {
@@ -128,6 +139,7 @@ func (k *keeper) look(ctx context.Context) (wait time.Duration, err error) {
 		}
 		wait = sooner(wait, d)
 	}
+	k.exertForAll()
 	return wait, errors.Join(errs...)
 }
 
@@ -153,6 +165,11 @@ func (k *keeper) lookAt(ctx context.Context, name string) (wait time.Duration, e
 			d, err = leastRest, nil // it was dropped meanwhile
 		}
 		wait, errs = sooner(wait, d), append(errs, err)
+	}
+	for own := range k.builds {
+		if store.BareName(own) == name && !lives[own] {
+			delete(k.builds, own)
+		}
 	}
 	k.tellGone(name, lives)
 	if sweep {

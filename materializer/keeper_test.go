@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -151,9 +152,7 @@ func TestHoldOfAnotherProcessIsLeftAlone(t *testing.T) {
 			return upper(s, op)
 		}
 		p := newProcess(t, st, materializer.Config{}, upTo(fold, hangs))
-		if err := st.Hold(t.Context(), "texts", 4*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(st.Hold(t.Context(), "texts", time.Time{}, 4*time.Second))(t)
 		p.start()
 		time.Sleep(3 * time.Second)
 		if held := must(st.Collections(t.Context()))(t)[0].Held; held <= 0 {
@@ -161,6 +160,50 @@ func TestHoldOfAnotherProcessIsLeftAlone(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		p.mustBe("1 serving, 2 building")
+		close(free)
+		time.Sleep(10 * time.Second)
+		p.mustBe("1 kept, 2 serving")
+	})
+}
+
+// rival is a store on which another process holds what is served just before this one asks for
+// that for the first time.
+type rival struct {
+	store.Backend
+	held sync.Once
+	t    *testing.T
+}
+
+func (s *rival) Hold(ctx context.Context, name string, mine time.Time, d time.Duration) (time.Time, error) {
+	s.held.Do(func() { must(s.Backend.Hold(ctx, name, time.Time{}, 4*time.Second))(s.t) })
+	return s.Backend.Hold(ctx, name, mine, d)
+}
+
+// Of two processes that begin to hold what is served within the same moment one does, and the other one
+// does not end that.
+func TestHoldOfAnotherProcessAtTheSameMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &rival{Backend: memory.New(nil), t: t}
+		old := newProcess(t, st, materializer.Config{}, upTo(fold)).start()
+		old.append("a", "x")
+		settle()
+		old.halt()
+		free := make(chan struct{})
+		hangs := func(s text, op operation) (text, error) {
+			<-free
+			return upper(s, op)
+		}
+		p := newProcess(t, st, materializer.Config{}, upTo(fold, hangs)).start()
+		held := func() time.Duration { return must(st.Collections(t.Context()))(t)[0].Held }
+		for began := time.Now(); held() == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatal("it is never held")
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if held() <= 0 {
+			t.Error("it is not held any more, by the other process")
+		}
 		close(free)
 		time.Sleep(10 * time.Second)
 		p.mustBe("1 kept, 2 serving")

@@ -115,7 +115,7 @@ func (l *leases) lookAtHeld(ctx context.Context, h *hand, of []int) error {
 	}
 	for i := range docs {
 		if docs[i].Dirty() && !docs[i].Parked() {
-			h.settle(of[i], delayed(soon))
+			h.settle(of[i], delayed(lookSoon))
 		}
 	}
 	return nil

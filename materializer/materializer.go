@@ -32,6 +32,9 @@ type Materializer struct {
 	watch    watch
 	mapped   mappedViews
 	progress progress
+	step     atomic.Int32 // of effort; the keeper writes it
+	// beside has what the pool beside the table's has in hand; nil until Run works.
+	beside atomic.Pointer[aside]
 	// wake receives when there may be something to do about generations, and asidePoke
 	// when there may be documents to run of those that are not served.
 	wake, asidePoke chan struct{}

@@ -167,8 +167,8 @@ func (m *Materializer) nudge(key Key) {
 	if c := m.collection(key.Collection); c == nil || c.paused.Load() || c.isHeld() {
 		return
 	}
-	if m.suspects.lane.Load().has(key) {
-		return // the pool would leave it alone, and who waits is woken when the lane is through
+	if m.suspects.lane.Load().has(key) || m.beside.Load().has(key) {
+		return // the pool would leave it alone, and who waits is woken when the other one is through
 	}
 	if s := m.table.State(key); s == dispatcher.Idle || s == dispatcher.Cooling {
 		m.again(key)

@@ -72,6 +72,15 @@ func Concerns[S any](collection Readable[S], keys func(id string, state S) []str
 // ByReads adds a derived collection to a materializer, before its Run, and to its store.
 // Errors as for [ByContributions].
 func ByReads[V any](m *Materializer, spec Reads[V]) (*Derived[V], error) {
+	d, err := derivedByReads(m, spec)
+	if err != nil {
+		return nil, err
+	}
+	return d.register(making, d.all)
+}
+
+// derivedByReads returns a derived collection that is not registered.
+func derivedByReads[V any](m *Materializer, spec Reads[V]) (*Derived[V], error) {
 	if spec.Build == nil {
 		return nil, &InvalidError{Field: "build of " + spec.Name, Got: "nil", Want: "a function"}
 	}
@@ -88,7 +97,7 @@ func ByReads[V any](m *Materializer, spec Reads[V]) (*Derived[V], error) {
 		})
 	}
 	d.make = func(ctx context.Context, r *foldRun) made[V] { return d.build(ctx, r, spec.Build) }
-	return d.register(making, d.all)
+	return d, nil
 }
 
 // Reader is what a build reads with. It must not be used after the build.

@@ -43,8 +43,12 @@ func (s *steps) Switch(ctx context.Context, name string, terms store.SwitchTerms
 	return o, err
 }
 
-func (s *steps) Hold(ctx context.Context, name string, d time.Duration) error {
-	return s.step(func() error { return s.Backend.Hold(ctx, name, d) })
+func (s *steps) Hold(ctx context.Context, name string, mine time.Time, d time.Duration) (until time.Time, err error) {
+	err = s.step(func() (err error) {
+		until, err = s.Backend.Hold(ctx, name, mine, d)
+		return err
+	})
+	return until, err
 }
 
 func (s *steps) Retire(ctx context.Context, name string) error {

@@ -239,9 +239,7 @@ func TestHeldIsWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := st.Hold(t.Context(), "texts", 5*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(st.Hold(t.Context(), "texts", time.Time{}, 5*time.Second))(t)
 		look()
 		p.append("a", "y")
 		drained := make(chan error, 1)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/refold-go/refold/dispatcher"
@@ -111,9 +110,12 @@ func (m *Materializer) run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return feed.Run(ctx) })
 	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
-	aside := sync.OnceFunc(func() {
-		g.Go(func() error { return pools.aside(yield.Start(ctx, "aside", 0), e.aside, m.cfg.asideWorkers()) })
-	})
+	asides := 0
+	aside := func(workers int, over <-chan struct{}) {
+		n := asides
+		asides++
+		g.Go(func() error { return pools.aside(yield.Start(ctx, "aside", n), replacement{e.aside, over}, workers) })
+	}
 	g.Go(func() error { return newKeeper(e, aside).keep(yield.Start(ctx, "keep", 0)) })
 	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0), e.hot.turn) })
 	g.Go(func() error {
@@ -186,6 +188,9 @@ func (e *engine) runnable(ctx context.Context) iter.Seq2[store.Runnable, error] 
 				// runnable may not have been heard.
 				e.suspects.look()
 				continue
+			}
+			if err == nil && e.aside.has(row.Key) {
+				continue // it is signalled when it is given back
 			}
 			if err == nil && e.sharing.elsewhere(row.Lease) {
 				row.Wait = max(row.Wait, lookAgain(row.Lease))

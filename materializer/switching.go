@@ -18,11 +18,11 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	k.progress.observe(c.own, n.Dirty, time.Now())
 	b := k.builds[c.own]
 	if b == nil {
-		b = &build{least: math.MaxInt64}
+		b = &build{least: math.MaxInt64, age: math.MaxInt64}
 		k.builds[c.own] = b
 	}
 	if n.Dirty > store.MaxDirty {
-		k.tellStalled(b, c, n.Dirty)
+		k.seeTo(b, c, n)
 		return lookBuild, nil
 	}
 	o, err := k.serve(ctx, c, false)
@@ -46,7 +46,7 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	default:
 		return leastRest, nil
 	}
-	k.tellStalled(b, c, n.Dirty)
+	k.seeTo(b, c, n)
 	if time.Now().UnixNano() < c.held.Load() {
 		return lookBehind, nil // another process holds it, and ends that
 	}
@@ -87,12 +87,16 @@ func (m *Materializer) serve(ctx context.Context, c *collection, force bool) (st
 // holdAndSwitch keeps what is served from being run for a moment, so that the generation
 // beside it catches up with documents that change all the time.
 func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
-	if err := k.st.Hold(ctx, c.name, holdFor); err != nil {
+	mine, err := k.st.Hold(ctx, c.name, time.Time{}, holdFor)
+	if err != nil {
 		return err
+	}
+	if mine.IsZero() { // another process was faster, and ends that
+		return k.refresh(ctx)
 	}
 	k.urgent.Store(true)
 	defer k.urgent.Store(false)
-	err := k.refresh(ctx)
+	err = k.refresh(ctx)
 	until := time.Now().Add(holdFor - lookHeld)
 	timer := time.NewTimer(lookHeld)
 	defer timer.Stop()
@@ -109,10 +113,11 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 			break
 		}
 	}
-	// The switch has ended it; otherwise it would end by itself, and nobody be told.
+	// The switch has ended it, or it ends here; by itself nobody would be told of that. What another
+	// process holds meanwhile is that one's.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), time.Second, ErrGraceOver)
 	defer cancel()
-	if err2 := k.st.Hold(ctx, c.name, 0); err == nil {
+	if _, err2 := k.st.Hold(ctx, c.name, mine, 0); err == nil {
 		err = err2
 	}
 	if err2 := k.refresh(ctx); err == nil {
@@ -121,15 +126,36 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 	return err
 }
 
-// tellStalled says, once until there is progress, that a generation comes no nearer to what is
-// served.
-func (k *keeper) tellStalled(b *build, c *collection, dirty int64) {
-	switch now := time.Now(); {
-	case dirty < b.least:
-		b.least, b.at, b.told = dirty, now, false
-	case !b.told && now.Sub(b.at) >= stalled:
+// seeTo gives more to a generation that comes no nearer to what is served, and says, once until there
+// is progress, that nothing helps. What is paused, or has only documents that wait after a failure, would
+// not be helped.
+func (k *keeper) seeTo(b *build, c *collection, n store.Counts) {
+	now := time.Now()
+	age := max(now.Sub(n.Oldest.Since.Time), 0)
+	switch {
+	case n.Dirty < b.least || age < b.age-b.age/100:
+		b.least, b.age = min(n.Dirty, b.least), min(age, b.age)
+		b.at, b.raise, b.told = now, now.Add(raiseAfter), false
+		return
+	case c.paused.Load() || n.Dirty == n.Waiting:
+		b.at, b.raise = now, now.Add(raiseAfter)
+		return
+	}
+	most := k.cfg.effort(b.step+1) == k.cfg.effort(b.step)
+	if !most && !now.Before(b.raise) {
+		b.step++
+		b.least, b.age, b.raise = n.Dirty, age, now.Add(raiseAfter)
+		f := k.cfg.effort(b.step)
+		k.cfg.Logger.Info().Str("collection", c.name).Int("version", c.version).Int64("dirty", n.Dirty).Dur("age", age).
+			Int("workers", f.workers).Bool("urgent", f.unrested).Msg("this version does not keep up, and is given more")
+	}
+	if !most || now.Before(b.raise.Add(stalled)) {
+		return
+	}
+	b.step, b.raise = k.cfg.restless(), now.Add(easeFor)
+	if !b.told {
 		b.told = true
-		k.cfg.Logger.Warn().Str("collection", c.name).Int("version", c.version).Int64("dirty", dirty).Dur("for", now.Sub(b.at)).
+		k.cfg.Logger.Warn().Str("collection", c.name).Int("version", c.version).Int64("dirty", n.Dirty).Dur("for", now.Sub(b.at)).
 			Msg("this version does not catch up with what is appended, and is not served: give it more workers, or a faster fold")
 	}
 }

@@ -45,12 +45,18 @@ type Difference struct {
 	// Err is why the fold fails, for Failing, and for Impure if it fails only
 	// sometimes; nil otherwise.
 	Err error
+	// Sources are the source documents that it is about, the first ten of them; nil if it is not
+	// about a derived document, or about all that it is made of.
+	Sources []Key
 }
 
 func (d Difference) String() string {
 	s := fmt.Sprintf("%s: %s at seq %d of %d", d.ID, d.Kind, d.Seq, d.Applied)
 	if d.Err != nil {
 		s += ": " + d.Err.Error()
+	}
+	if len(d.Sources) > 0 {
+		s += fmt.Sprintf(", of %v", d.Sources)
 	}
 	return s
 }
@@ -102,12 +108,17 @@ func (c *Collection[S, O]) verifyChosen(
 		if d == nil {
 			return nil
 		}
-		if v.Different++; len(v.Differences) < options.most() {
-			v.Differences = append(v.Differences, *d)
-		}
+		v.add(*d, options)
 		return nil
 	})
 	return v, err
+}
+
+// add adds a difference.
+func (v *Verified) add(d Difference, options VerifyOptions) {
+	if v.Different++; len(v.Differences) < options.most() {
+		v.Differences = append(v.Differences, d)
+	}
 }
 
 // most is how many differences are reported.

@@ -118,9 +118,10 @@ func (m *Materializer) lookAround(ctx context.Context) (overlooked []Key, err er
 	return overlooked, nil
 }
 
+// inTable reports whether the table has a document, or the pool beside it does.
 func (m *Materializer) inTable(key store.Key) bool {
 	s := m.table.State(key)
-	return s != dispatcher.Idle && s != dispatcher.Cooling
+	return s != dispatcher.Idle && s != dispatcher.Cooling || m.beside.Load().has(key)
 }
 
 // stillDirty reports whether a row is as it was read and still nobody's: a run

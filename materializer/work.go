@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/refold-go/refold/dispatcher"
 	"github.com/refold-go/refold/store"
@@ -17,7 +18,10 @@ import (
 // slow come last, one by one, and the others are given back before. When folds
 // have taken long, what they made is stored, and the rest goes back to the queue.
 func (e *engine) work(ctx context.Context, tickets []dispatcher.Ticket) []dispatcher.Result {
-	return e.workOn(ctx, newHand(tickets...))
+	began := time.Now()
+	results := e.workOn(ctx, newHand(tickets...))
+	e.owe(time.Since(began))
+	return results
 }
 
 func (e *engine) workOn(ctx context.Context, h *hand) []dispatcher.Result {
@@ -59,15 +63,16 @@ func perhapsOfOne(ctx context.Context, err error) bool {
 // they are signalled when the collection goes on. If that is just now, they have
 // the requeue flag. One of another materializer's collection, which somebody
 // appended through this one, is that one's business. What is held is read again when that
-// is over, and what the other pool has is looked at again soon.
+// is over, and what the other pool has it signals when it gives it back. What is not served any more is
+// for the other pool: it was queued before a switch.
 func (e *engine) unpaused(h *hand) []int {
 	going := make([]int, 0, len(h.tickets))
 	for i := range h.tickets {
 		switch c := e.collection(h.tickets[i].Key.Collection); {
 		case c == nil || c.paused.Load() || c.isHeld():
 			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
-		case !h.aside && e.aside.busy.Load() > 0 && e.aside.has(h.tickets[i].Key):
-			h.settle(i, delayed(soon))
+		case !h.aside && !c.served.Load(), !h.aside && e.aside.has(h.tickets[i].Key):
+			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
 		default:
 			going = append(going, i)
 		}

@@ -59,13 +59,18 @@ type Generator interface {
 	// the switch.
 	Switch(ctx context.Context, generation string, terms SwitchTerms) (Obstacle, error)
 
-	// Hold keeps the generation that is served from being run for some time, at most
+	// Hold keeps the generation that is served from being run for d, at most
 	// [MaxHold]: none of its documents is runnable until then or can be leased, and nobody
 	// is told when it is over. Reading it, committing runs in hand and lengthening their
 	// leases goes on. It is for the
 	// moment before a switch, when documents change so often that there is always
-	// one which is behind. 0 and less end it, and so does a switch.
-	Hold(ctx context.Context, collection string, d time.Duration) error
+	// one which is behind.
+	//
+	// One caller at a time holds it, and only a call that has for mine what its last one
+	// returned makes it longer or shorter. Others change nothing meanwhile, and return the zero
+	// time; who does not hold it gives that. A d of 0 or less ends it, and so does a
+	// switch; then the zero time is returned too.
+	Hold(ctx context.Context, collection string, mine time.Time, d time.Duration) (until time.Time, err error)
 
 	// Rollback serves the generation again that is kept, as it is: what its views
 	// lack is dirty. The other one is set aside: it is made dirty by appends as

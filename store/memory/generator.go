@@ -197,14 +197,19 @@ func (s *Store) serveLocked(c *collection, g *generation, old store.GenerationSt
 }
 
 // Hold implements [store.Generator].
-func (s *Store) Hold(ctx context.Context, name string, d time.Duration) error {
-	return s.writeCollection(ctx, name, func(c *collection) error {
-		c.heldUntil = time.Time{}
-		if d > 0 {
-			c.heldUntil = time.Now().Add(min(d, store.MaxHold))
+func (s *Store) Hold(ctx context.Context, name string, mine time.Time, d time.Duration) (until time.Time, err error) {
+	err = s.writeCollection(ctx, name, func(c *collection) error {
+		now := time.Now()
+		if c.held(now) > 0 && !c.heldUntil.Equal(mine) {
+			return nil
 		}
+		if d > 0 {
+			until = now.Add(min(d, store.MaxHold))
+		}
+		c.heldUntil = until
 		return nil
 	})
+	return until, err
 }
 
 // Rollback implements [store.Generator].

@@ -118,16 +118,24 @@ func (t *transaction) start(in *collection, version int64) error {
 }
 
 // Hold implements [store.Generator].
-func (s *Store) Hold(ctx context.Context, collection string, d time.Duration) error {
+func (s *Store) Hold(ctx context.Context, collection string, mine time.Time, d time.Duration) (until time.Time, err error) {
 	if err := store.CheckBare(collection); err != nil {
-		return err
+		return time.Time{}, err
 	}
-	return s.submit(ctx, newRequest(&holdWork{collection, min(d, store.MaxHold)}, false, 100))
+	w := &holdWork{name: collection, d: min(d, store.MaxHold)}
+	if !mine.IsZero() {
+		w.mine = mine.UnixNano()
+	}
+	if err := s.submit(ctx, newRequest(w, false, 100)); err != nil || w.until == 0 {
+		return time.Time{}, err
+	}
+	return time.Unix(0, w.until), nil
 }
 
 type holdWork struct {
-	name string
-	d    time.Duration
+	name        string
+	mine, until int64
+	d           time.Duration
 }
 
 func (w *holdWork) do(t *transaction) error {
@@ -138,12 +146,15 @@ func (w *holdWork) do(t *transaction) error {
 	if in == nil {
 		return fmt.Errorf("%w: collection %q", store.ErrNotFound, w.name)
 	}
-	until := int64(0)
+	w.until = 0 // it may be tried again
+	if closing := in.served.closing; held(closing, time.Unix(0, t.now)) && closing != w.mine {
+		return nil
+	}
 	if w.d > 0 {
-		until = t.now + int64(w.d)
+		w.until = t.now + int64(w.d)
 	}
 	t.regenerated()
-	return t.run.exec(setClosing, in.id, until)
+	return t.run.exec(setClosing, in.id, w.until)
 }
 
 // held reports whether what is served is held at a moment.

@@ -212,7 +212,7 @@ func TestNoStepIsHalfDone(t *testing.T) {
 		{"discard", func() work {
 			return &discardWork{Discard: store.Discard{Key: key("a"), Seq: 3, By: "me", Why: "so"}}
 		}, func() { foldSome(t, s, "notes@3", 10); foldSome(t, s, "notes", 10) }},
-		{"hold", func() work { return &holdWork{"notes", time.Hour} }, nil},
+		{"hold", func() work { return &holdWork{name: "notes", d: time.Hour} }, nil},
 		{"switch", func() work { return &switchWork{name: name(3)} }, nil},
 		{"rollback", func() work { return &rollbackWork{"notes"} }, nil},
 		{"switch again", func() work { return &switchWork{name: name(3)} }, nil},

@@ -92,7 +92,8 @@ func rebuilding(t testing.TB, s *Store) string {
 	case isBuilding:
 		foldSome(t, s, "notes", 100) // which may be ahead then
 		foldSome(t, s, "notes@2", 500)
-		must(s.Hold(ctx, "notes", time.Second))
+		_, err := s.Hold(ctx, "notes", time.Time{}, time.Second)
+		must(err)
 		o, err := s.Switch(ctx, "notes@2", store.SwitchTerms{})
 		if must(err); o.Why != store.Unhindered {
 			t.Fatalf("in the way of the switch is %v", o)

@@ -20,8 +20,19 @@ func (s alwaysForce) Switch(ctx context.Context, generation string, terms store.
 // noHold holds nothing.
 type noHold struct{ *memory.Store }
 
-func (s noHold) Hold(ctx context.Context, collection string, _ time.Duration) error {
-	return s.Store.Hold(ctx, collection, 0)
+func (s noHold) Hold(ctx context.Context, collection string, mine time.Time, _ time.Duration) (time.Time, error) {
+	return s.Store.Hold(ctx, collection, mine, 0)
+}
+
+// anyHold lets everybody end what somebody holds.
+type anyHold struct {
+	*memory.Store
+	last *time.Time
+}
+
+func (s anyHold) Hold(ctx context.Context, collection string, _ time.Time, d time.Duration) (until time.Time, err error) {
+	*s.last, err = s.Store.Hold(ctx, collection, *s.last, d)
+	return *s.last, err
 }
 
 // keepsAll retires nothing.

@@ -125,18 +125,14 @@ var serveChecks = []check{
 		f.write(key("b"), "x")
 		f.derive(tags(2))
 		f.fill("tags@2")
-		if err := f.b.Hold(background, "tags", time.Minute); err != nil {
-			f.Fatalf("Hold: %v", err)
-		}
+		mine := f.hold("tags", time.Time{}, time.Minute)
 		for _, name := range []string{"tags", "tags@1", "tags<notes", "tags@1<notes"} {
 			f.mustRunOf(name)
 		}
 		f.mustRunOf("tags@2<notes", "a", "b")
 		f.contribute(mapped("tags@2<notes", "a"), "t=1")
 		f.mustRunOf("tags@2", "t")
-		if err := f.b.Hold(background, "tags", 0); err != nil {
-			f.Fatalf("Hold: %v", err)
-		}
+		f.hold("tags", mine, 0)
 		f.mustRunOf("tags<notes", "b")
 	}},
 }

@@ -42,6 +42,7 @@ var faults = map[string]struct {
 	"parked are dirty":   {"censor", func() store.Backend { return parkedAreDirty{memory.New(nil)} }},
 	"forgets to refuse":  {"eraser", func() store.Backend { return shortMemory{memory.New(nil)} }},
 	"always by force":    {"generator", func() store.Backend { return alwaysForce{memory.New(nil)} }},
+	"anybody's hold":     {"generator", func() store.Backend { return anyHold{memory.New(nil), new(time.Time)} }},
 	"hold is a word":     {"generator", func() store.Backend { return noHold{memory.New(nil)} }},
 	"retires nothing":    {"generator", func() store.Backend { return keepsAll{memory.New(nil)} }},
 	"retires, model":     {"model", func() store.Backend { return keepsAll{memory.New(nil)} }},

@@ -203,7 +203,7 @@ var generatorChecks = []check{
 		}
 		for name, want := range map[string]error{"notes@2": store.ErrInvalid, "tasks": store.ErrNotFound, "": store.ErrNotFound} {
 			f.unchangedBy(want, func() error { return f.b.Rollback(background, name) })
-			f.unchangedBy(want, func() error { return f.b.Hold(background, name, time.Second) })
+			f.unchangedBy(want, func() error { _, err := f.b.Hold(background, name, time.Time{}, time.Second); return err })
 		}
 		f.unchangedBy(store.ErrNotFound, func() error { return f.b.Rollback(background, "notes") })
 		f.unchangedBy(store.ErrInvalid, calls("notes@2")["Retire"])

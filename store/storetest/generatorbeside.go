@@ -182,11 +182,8 @@ var besideChecks = []check{
 	{"what is served is held for a while", func(f *fixture) {
 		two(f, "a")
 		f.append(key("a"), "4")
-		hold := func(d time.Duration) {
-			if err := f.b.Hold(background, "notes", d); err != nil {
-				f.Fatalf("Hold: %v", err)
-			}
-		}
+		mine := time.Time{}
+		hold := func(d time.Duration) { mine = f.hold("notes", mine, d) }
 		hold(time.Hour) // cut to a minute
 		if n, m, o := len(f.runnable("notes")), len(f.runnable("notes@1")), len(f.runnable("notes@2")); n != 0 || m != 0 || o != 1 {
 			f.Errorf("runnable are %d, %d by its version and %d of the other generation", n, m, o)
@@ -214,6 +211,47 @@ var besideChecks = []check{
 		f.switchTo("notes@2", false, store.Unhindered)
 		f.append(key("a"), "6")
 		f.mustRun("a")
+	}},
+	{"what one holds another one does not end", func(f *fixture) {
+		two(f, "a")
+		f.append(key("a"), "4")
+		none := time.Time{}
+		first := f.hold("notes", none, store.MaxHold/2)
+		left := f.held("notes")
+		if left <= 0 || first.IsZero() {
+			f.Fatalf("it is held for %v until %v", left, first)
+		}
+		for _, mine := range []time.Time{none, first.Add(-time.Second), first.Add(time.Nanosecond)} {
+			for _, d := range []time.Duration{store.MaxHold, 0, -1} {
+				if until := f.hold("notes", mine, d); !until.IsZero() {
+					f.Errorf("it is held until %v by one who does not hold it", until)
+				}
+				if now := f.held("notes"); now <= 0 || now > left {
+					f.Errorf("it is held for %v yet, and was for %v", now, left)
+				}
+			}
+		}
+		longer := f.hold("notes", first, store.MaxHold)
+		if now := f.held("notes"); now <= left || !longer.After(first) {
+			f.Errorf("who holds it holds it for %v until %v", now, longer)
+		}
+		f.hold("notes", first, 0)
+		f.mustRun()
+		if until := f.hold("notes", longer, 0); !until.IsZero() {
+			f.Errorf("it was ended, and is held until %v", until)
+		}
+		f.mustRun("a")
+		short := f.hold("notes", none, 10*time.Millisecond)
+		for deadline := time.Now().Add(patience); f.held("notes") > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				f.Fatal("the hold does not end")
+			}
+		}
+		next := f.hold("notes", none, store.MaxHold)
+		if f.hold("notes", short, 0); next.IsZero() || f.held("notes") <= 0 {
+			f.Errorf("what was over has ended what came after it")
+		}
+		f.hold("notes", next, 0)
 	}},
 	{"generations survive reopening", func(f *fixture) {
 		mustRegister(f, "notes", 1)

@@ -25,7 +25,10 @@ func generatorMethods(b store.Backend) map[string]func(context.Context) error {
 			_, err := b.Switch(ctx, "notes@9", store.SwitchTerms{})
 			return missing(err)
 		},
-		"Hold":     func(ctx context.Context) error { return missing(b.Hold(ctx, "notes", 0)) },
+		"Hold": func(ctx context.Context) error {
+			_, err := b.Hold(ctx, "notes", time.Time{}, 0)
+			return missing(err)
+		},
 		"Rollback": func(ctx context.Context) error { return missing(b.Rollback(ctx, "notes")) },
 		"Retire":   func(ctx context.Context) error { return missing(b.Retire(ctx, "notes@9")) },
 		"Sweep":    func(ctx context.Context) error { _, err := b.Sweep(ctx); return err },
@@ -73,6 +76,16 @@ func (f *fixture) servedVersion(collection string) int {
 		}
 	}
 	return 0
+}
+
+// hold is one call of Hold, which must succeed.
+func (f *fixture) hold(collection string, mine time.Time, d time.Duration) time.Time {
+	f.Helper()
+	until, err := f.b.Hold(background, collection, mine, d)
+	if err != nil {
+		f.Fatalf("Hold: %v", err)
+	}
+	return until
 }
 
 // held returns for how long what is served of a collection is held yet.

@@ -52,11 +52,8 @@ var generationLeaseChecks = []check{
 		f.append(key("a"), "4")
 		f.append(key("b"), "4")
 		epoch := f.mustLease("h", key("b"))
-		hold := func(d time.Duration) {
-			if err := f.b.Hold(background, "notes", d); err != nil {
-				f.Fatalf("Hold: %v", err)
-			}
-		}
+		mine := time.Time{}
+		hold := func(d time.Duration) { mine = f.hold("notes", mine, d) }
 		mustBe := func(name string, want store.NotLeased) {
 			if got := f.lease("h", longTerms, true, versioned(name, "a"))[0]; got.Why != want {
 				f.Errorf("the lease of %s is %s, want %s", name, got.Why, want)

@@ -293,9 +293,8 @@ func (h *handle) Switch(ctx context.Context, generation string, terms store.Swit
 	return with(h, func() (store.Obstacle, error) { return h.shared.Switch(ctx, generation, terms) })
 }
 
-func (h *handle) Hold(ctx context.Context, collection string, d time.Duration) error {
-	_, err := with(h, func() (bool, error) { return true, h.shared.Hold(ctx, collection, d) })
-	return err
+func (h *handle) Hold(ctx context.Context, collection string, mine time.Time, d time.Duration) (time.Time, error) {
+	return with(h, func() (time.Time, error) { return h.shared.Hold(ctx, collection, mine, d) })
 }
 
 func (h *handle) Rollback(ctx context.Context, collection string) error {
