@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/store/memory"
 	"github.com/rs/zerolog"
 )
@@ -39,6 +40,9 @@ func TestBuildThatDoesNotKeepUpIsGivenMore(t *testing.T) {
 		{"80 % with the new fold alone, more documents than may be dirty", 2, 1200, 0.8, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.documents > store.MaxDirty && (raceDetector || testing.Short()) {
+				t.Skip("it folds 40,000 operations")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				st := memory.New(nil)
 				old := newProcess(t, st, materializer.Config{}, upTo(lastWord(func() {}))).start()

@@ -112,9 +112,12 @@ func (m *Materializer) run(ctx context.Context) error {
 	g.Go(func() error { return m.follow(yield.Start(ctx, "follow", 0)) })
 	asides := 0
 	aside := func(workers int, over <-chan struct{}) {
-		n := asides
+		n, src := asides, source(e.aside)
 		asides++
-		g.Go(func() error { return pools.aside(yield.Start(ctx, "aside", n), replacement{e.aside, over}, workers) })
+		if over != nil {
+			src = replacement{e.aside, over}
+		}
+		g.Go(func() error { return pools.aside(yield.Start(ctx, "aside", n), src, workers) })
 	}
 	g.Go(func() error { return newKeeper(e, aside).keep(yield.Start(ctx, "keep", 0)) })
 	g.Go(func() error { return m.sweep(yield.Start(ctx, "sweep", 0), e.hot.turn) })

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"math"
+	"hash/fnv"
+	"math/rand/v2"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/worker"
@@ -19,7 +19,7 @@ import (
 //
 // Each source document is read once for both, so that what is appended meanwhile makes no difference, and
 // all documents are compared that either has. Contributions are held in memory for as many documents at
-// a time as have room in a quarter of [Config.Bytes], and all sources are mapped again for the next ones. A single document with more than
+// a time as have room in a quarter of [Config.Bytes], beside all that one source document gives, and all sources are mapped again for the next ones. A single document with more than
 // that is made in pages, by which its sources may change. Documents are made one at a time, by the caller.
 //
 // Of [DryRunResult], Operations counts the contributions of the candidate. Of its Differences, Seq and Applied are 0:
@@ -80,9 +80,6 @@ type trial[V, V2 any] struct {
 	result  DryRunResult
 }
 
-// trialSeed is that of the choice by Fraction: the same for all trials of a process.
-var trialSeed = maphash.MakeSeed()
-
 // chosen reports whether the options choose a document.
 func (t *trial[V, V2]) chosen(id string) bool {
 	if ids := t.options.IDs; len(ids) > 0 {
@@ -94,7 +91,13 @@ func (t *trial[V, V2]) chosen(id string) bool {
 		return false
 	}
 	f := t.options.Fraction
-	return f == 0 || float64(maphash.String(trialSeed, fmt.Sprint(t.options.Seed, id)))/math.MaxUint64 < f
+	if f == 0 {
+		return true
+	}
+	// By the id, so that it is the same for each page, and for a document that is not there yet.
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(id))
+	return rand.New(rand.NewPCG(t.options.Seed, hash.Sum64())).Float64() < f // #nosec G404 -- it is to be repeatable
 }
 
 func (t *trial[V, V2]) found(d Difference) {

@@ -112,7 +112,7 @@ func (t *trial[V, V2]) collect(ctx context.Context, p *trialPage, tell bool) err
 				return err
 			}
 			if doc.Applied > 0 && !doc.Deleted {
-				t.map2(p, doc, name, tell)
+				t.mapBoth(p, doc, name, tell)
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func compareContributions(a, b store.Contribution) int {
 	return bytes.Compare([]byte(a.Source), []byte(b.Source))
 }
 
-// map2 maps a source document with both, and adds what they give.
-func (t *trial[V, V2]) map2(p *trialPage, doc store.Document, name string, tell bool) {
+// mapBoth maps a source document with both, and adds what they give.
+func (t *trial[V, V2]) mapBoth(p *trialPage, doc store.Document, name string, tell bool) {
 	was, i, one := given(t.old, doc, name, t.chosen)
 	is, j, other := given(t.new, doc, name, t.chosen)
 	_, unreadable := errors.AsType[*unreadableError](join(one, other))

@@ -96,7 +96,7 @@ var (
 	ErrGoexit = worker.ErrGoexit
 	// ErrDamaged means that the store does not have what it must have of a document.
 	// It parks the document.
-	ErrDamaged = errors.New("refold: store is damaged")
+	ErrDamaged = store.ErrDamaged
 	// ErrUnknownKind means that an operation's kind is not one of the codec's. It
 	// parks the document: an operation is never skipped.
 	ErrUnknownKind = errors.New("refold: unknown kind of operation")

@@ -14,6 +14,6 @@
 //
 // [Store] is the core. [Registrar], [Resolver], [Log], [Feed], [Claimer], [Parking],
 // [Announcer], [Pauser], [Censor] and [Eraser] are the roles that every backend has besides; [Backend]
-// is all of them. [Follower], [Transactor], [Checker] and [Writers] are roles for
+// is all of them. [Follower], [Transactor], [Checker], [DerivedChecker] and [Writers] are roles for
 // backends that can. Package storetest checks all of it, a section per role.
 package store

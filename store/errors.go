@@ -67,6 +67,9 @@ var (
 	// ErrTraces means that a document is forgotten, but that its bytes could not be
 	// removed yet, most often because somebody is reading the store.
 	ErrTraces = errors.New("refold: document is forgotten, but traces of it are left")
+	// ErrDamaged means that the store does not have what it must have, or has what it must
+	// not have.
+	ErrDamaged = errors.New("refold: store is damaged")
 	// ErrVersion means that a collection is stored at another version; see
 	// [VersionError].
 	ErrVersion = errors.New("refold: collection is stored at another version")

@@ -238,3 +238,14 @@ type Checker interface {
 	// enough to be called every second.
 	Check(ctx context.Context) error
 }
+
+// DerivedChecker is the role of a store that can look through what it keeps of derived collections.
+type DerivedChecker interface {
+	// CheckDerived returns nil, or an [ErrDamaged] for each kind of thing that cannot be: a contribution
+	// to a document or of a source document that is not there, unless that is still to be
+	// mapped; a reading without a reader, or the other way round; a delta of no document, or
+	// not one of those that its document lacks; a round of a mapping's document that is over, or not begun.
+	// It looks at all that there is at one moment, in time in proportion to it, changes nothing, and may
+	// be called at any time. What is being removed is passed over.
+	CheckDerived(ctx context.Context) error
+}

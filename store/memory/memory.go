@@ -47,7 +47,10 @@ type Store struct {
 	dropped int64
 }
 
-var _ store.Backend = (*Store)(nil)
+var (
+	_ store.Backend        = (*Store)(nil)
+	_ store.DerivedChecker = (*Store)(nil)
+)
 
 type collection struct {
 	// generation is the one that is served. Those beside it are nil if there is none;

@@ -218,6 +218,9 @@ func generationsOf(t testing.TB, s *Store, name string, version int) []store.Gen
 // and that nothing is left of the way there.
 func mustBeDerived(t testing.TB, s *Store) {
 	t.Helper()
+	if err := s.CheckDerived(background); err != nil {
+		t.Error(err)
+	}
 	want := make(map[string]string)
 	contributions := int64(0)
 	for d, err := range s.Scan(background, "notes", "", store.WithViews) {

@@ -40,6 +40,8 @@ var (
 	_ store.Follower   = (*Store)(nil)
 	_ store.Transactor = (*Store)(nil)
 	_ store.Checker    = (*Store)(nil)
+
+	_ store.DerivedChecker = (*Store)(nil)
 )
 
 func newStore(path string, o Options, log zerolog.Logger, c *writerConn) *Store {

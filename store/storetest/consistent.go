@@ -22,6 +22,11 @@ func checkConsistent(t rapid.TB, b store.Backend, removed bool) {
 	if err != nil {
 		t.Fatalf("Collections: %v", err)
 	}
+	if c, ok := b.(store.DerivedChecker); ok {
+		if err := c.CheckDerived(background); err != nil {
+			t.Errorf("CheckDerived: %v", err)
+		}
+	}
 	places := make(places)
 	cursors := make(map[store.Cursor]store.Key)
 	for _, c := range collections {

@@ -46,7 +46,8 @@ type Options struct {
 //
 // The sections on [store.Follower], [store.Transactor], [store.Checker] and
 // [store.Writers] run if the backend implements them. Last comes a comparison with a simple model over random calls,
-// to which the flags of pgregory.net/rapid apply; it ends after three seconds.
+// to which the flags of pgregory.net/rapid apply; it ends after three seconds. After each check, what a
+// [store.DerivedChecker] says of itself must be nothing.
 // With -short all sizes are smaller.
 func Run(t *testing.T, open func(t testing.TB) store.Backend, o *Options) {
 	s := &suite{open: open}
