@@ -88,15 +88,18 @@ func (s *Store) checkMadeLocked(g *generation, d *document) (err error) {
 	return err
 }
 
-// checkDeltas checks those of a derived document, or of one of a mapping.
+// checkDeltas checks those of a derived document, or of one of a mapping: those that it lacks are
+// there, up to its head, though one may stand for some before it.
 func checkDeltas(d *document) error {
-	if d.made.gone != d.applied {
-		return damaged("the deltas of %s are gone up to %d, and applied up to %d", d.key, d.made.gone, d.applied)
-	}
+	last := d.applied
 	for i := range d.operations {
-		if d.operations[i].Seq != d.applied+int64(i)+1 {
+		if d.operations[i].Seq <= last {
 			return damaged("the deltas of %s are not those that it lacks", d.key)
 		}
+		last = d.operations[i].Seq
+	}
+	if last != d.head() {
+		return damaged("the deltas of %s are not those that it lacks: they end at %d of %d", d.key, last, d.head())
 	}
 	return nil
 }

@@ -36,8 +36,9 @@ var derivedFaults = []string{
 	`SELECT 'the deltas of ' || d.name || ' are not those that it lacks'
 	FROM refold_documents d JOIN refold_generations g ON g.id = -d.collection AND g.state < 5
 	JOIN refold_progress p ON p.generation = g.id AND p.document = d.id
-	WHERE (SELECT count(*) FROM refold_deltas t WHERE t.document = d.id) <> d.head - p.applied
-	OR EXISTS (SELECT 1 FROM refold_deltas t WHERE t.document = d.id AND (t.seq <= p.applied OR t.seq > d.head))`,
+	WHERE (SELECT coalesce(max(t.seq), p.applied) FROM refold_deltas t WHERE t.document = d.id) <> d.head
+	OR EXISTS (SELECT 1 FROM refold_deltas t WHERE t.document = d.id AND t.seq <= p.applied)
+	OR (g.deltas = 1 AND (SELECT count(*) FROM refold_deltas t WHERE t.document = d.id) <> d.head - p.applied)`,
 	`SELECT 'the round of ' || d.name || ' cannot be so'
 	FROM refold_fanouts o JOIN refold_documents d ON d.id = o.document JOIN refold_generations g ON g.id = -d.collection AND g.state < 5
 	LEFT JOIN refold_progress p ON p.generation = g.id AND p.document = d.id
