@@ -98,6 +98,9 @@ func (m *Materializer) waitForAll(ctx context.Context, token Token, read func() 
 		}
 		switched := errors.Is(context.Cause(begun), errSwitched)
 		end()
+		if ctx.Err() != nil && switched {
+			return fmt.Errorf("refold: waiting for what is served: %w", context.Cause(ctx))
+		}
 		if err != nil && !errors.Is(err, ErrParked) && !switched || ctx.Err() != nil {
 			return err
 		}
