@@ -246,9 +246,7 @@ func (a *aside) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 		a.giveUp(tickets[i].Key, results[i].Until)
 		a.e.waits.notify(a.e.bare(tickets[i].Key))
 	}
-	if a.e.leases != nil {
-		a.e.lane.returned(tickets)
-	}
+	a.e.lane.returned(tickets)
 	a.e.lookAside()
 }
 

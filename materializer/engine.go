@@ -82,9 +82,7 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 		}
 	}
 	e.table.Done(tickets, results, requeued)
-	if e.leases != nil {
-		e.lane.returned(tickets)
-	}
+	e.lane.returned(tickets)
 	for i := range tickets {
 		e.waits.notify(e.bare(tickets[i].Key))
 	}
