@@ -127,6 +127,9 @@ func (s *Store) Switch(ctx context.Context, name string, terms store.SwitchTerms
 		if g.state == store.Serving {
 			return nil
 		}
+		if terms.New && g.state != store.Building {
+			return fmt.Errorf("%w: generation %s that is being built", store.ErrNotFound, name)
+		}
 		if g.derived != nil {
 			obstacle = c.derivedObstacle(g, terms.Force)
 		} else {

@@ -44,6 +44,9 @@ func (w *switchWork) do(t *transaction) error {
 		w.obstacle = store.Obstacle{}
 		return nil
 	}
+	if w.terms.New && g.state != stateBuilding {
+		return fmt.Errorf("%w: generation %s that is being built", store.ErrNotFound, w.name)
+	}
 	if w.obstacle, err = w.look(t, g); err != nil || w.obstacle.Why != store.Unhindered {
 		return err
 	}
