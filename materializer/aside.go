@@ -37,8 +37,10 @@ const (
 	asidePage = 1024
 	// mostDelayed bounds how many documents are remembered that must not run yet.
 	mostDelayed = 4096
-	// asideRest is the longest that a worker rests.
+	// asideRest is the longest that a worker rests, and soon is how soon a document is looked at
+	// again whose collection is paused or held.
 	asideRest = 100 * time.Millisecond
+	soon      = 10 * time.Millisecond
 )
 
 func newAside(e *engine) *aside {
@@ -268,9 +270,7 @@ func (a *aside) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) {
 		a.giveBack(&tickets[i], results[i])
 		a.e.waits.notify(a.e.bare(tickets[i].Key))
 	}
-	if a.e.leases != nil {
-		a.e.lane.returned(tickets)
-	}
+	a.e.lane.returned(tickets)
 	a.e.lookAside()
 }
 

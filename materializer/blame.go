@@ -62,8 +62,13 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	if it.of.kind.reads() {
 		prefix.result = it.of.fold(ctx, &before)
 	}
+	if prefix.result.trouble != nil {
+		prefix.result = folded{} // the attempt counts all the same
+	}
 	prefix.result.err = worker.ErrGoexit
-	e.prepare(ctx, h, &prefix)
+	if !e.prepare(ctx, h, &prefix) {
+		return // the grace was over meanwhile
+	}
 	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {
 		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(it.doc.Key)).Msg("cannot record a failure")
 	}

@@ -56,12 +56,12 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	if !e.suspect(doc.Key, doc.Since, doc.Lease) {
 		return nil
 	}
+	if e.lane.pass(key) { // a pool has taken it since the page was read
+		h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
+		return nil
+	}
 	var keep *store.LeaseTerms
 	if e.leases != nil {
-		if e.lane.pass(key) { // a pool has taken it since the page was read
-			h.settle(0, dispatcher.Result{Verdict: dispatcher.Done})
-			return nil
-		}
 		taken, err := e.leases.ask(ctx, h, []store.Key{key}, true)
 		if err != nil {
 			return err

@@ -64,12 +64,17 @@ func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded
 	if err := m.st.Derive(ctx, derivation); err != nil {
 		return nil, err
 	}
+	// Before it is added: after an error it may be registered again.
+	stored, err := m.st.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.add(d.collection(k, run)); err != nil {
 		return nil, err
 	}
-	if err := m.refresh(ctx); err != nil {
-		return nil, err
-	}
+	m.refreshing.Lock()
+	defer m.refreshing.Unlock()
+	m.learn(stored)
 	return d, nil
 }
 

@@ -89,9 +89,7 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 		}
 	}
 	e.table.Done(tickets, results, requeued)
-	if e.leases != nil {
-		e.lane.returned(tickets)
-	}
+	e.lane.returned(tickets)
 	aside := false
 	for i := range tickets {
 		c := e.collection(tickets[i].Key.Collection)

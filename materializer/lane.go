@@ -110,13 +110,13 @@ func (l *lane) fill(ctx context.Context) (wait time.Duration, err error) {
 		if l.e.collection(row.Key.Collection).paused.Load() {
 			continue // refresh looks again when it goes on
 		}
-		if l.e.leases != nil {
-			if l.pass(row.Key) {
-				continue // its fold hangs in a pool, which does not have the lease any more
-			}
-			if row.Lease.Left > 0 {
-				row.Wait = max(row.Wait, lookAgain(row.Lease))
-			}
+		if l.pass(row.Key) {
+			// Its fold hangs in a pool, which does not have the lease any more; or what another
+			// suspect has told it is older than what the pool has it for.
+			continue
+		}
+		if l.e.leases != nil && row.Lease.Left > 0 {
+			row.Wait = max(row.Wait, lookAgain(row.Lease))
 		}
 		if row.Wait == 0 {
 			page = append(page, row.Key)
@@ -167,6 +167,9 @@ func (l *lane) pass(key store.Key) bool {
 
 // returned hears of documents that the pool has given back to the table.
 func (l *lane) returned(tickets []dispatcher.Ticket) {
+	if l.e.leases == nil && l.e.suspects.end.Load() == 0 {
+		return // there is no lane
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range tickets {

@@ -34,7 +34,8 @@ type View[S any] struct {
 	// shared. A sink outside that keeps the highest that it has seen of each document,
 	// and refuses what comes with a lower one, is not set back by a process that stalled
 	// on the way to it. After a power cut a view may come with a lower one, until its
-	// document, which is dirty then, has been folded again.
+	// document, which is dirty then, has been folded again. Epochs are those of one Version:
+	// when another one is served, views may come with lower ones, and a sink begins anew.
 	Epoch int64
 }
 

@@ -42,12 +42,6 @@ func (s *sharing) elsewhere(l store.Lease) bool {
 	return l.Left > 0 && s.holder() != "" && l.Holder != s.holder()
 }
 
-// leftBehind reports whether another holder has left a document behind. That of the
-// lane of this process may be one: its pool leaves the document alone all the same.
-func (s *sharing) leftBehind(l store.Lease) bool {
-	return l.LeftBehind() && s.holder() != "" && l.Holder != s.holder()
-}
-
 // lookAgain is how soon a document is looked at again that somebody else has: after
 // as long as that one has had it, so that it doubles each time.
 func lookAgain(l store.Lease) time.Duration {

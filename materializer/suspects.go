@@ -46,7 +46,21 @@ func (s *suspects) look() {
 // brought the last process down, or another one that shares the store, which has left
 // it behind.
 func (m *Materializer) suspect(own Key, since store.Since, lease store.Lease) bool {
-	return m.suspects.end.Load() > 0 && m.suspectSince(own, since) || m.sharing.leftBehind(lease)
+	return m.suspects.end.Load() > 0 && m.suspectSince(own, since) || m.leftBehind(own, lease)
+}
+
+// leftBehind reports whether another holder has left a document behind than the pool that is
+// to run it. That of the lane of this process may be one, and so may its other pool: the pool leaves
+// the document alone all the same.
+func (m *Materializer) leftBehind(own Key, lease store.Lease) bool {
+	mine := m.sharing.holder()
+	if mine == "" || !lease.LeftBehind() {
+		return false
+	}
+	if c := m.collection(own.Collection); c != nil && !c.served.Load() {
+		mine += besides
+	}
+	return lease.Holder != mine
 }
 
 // suspectSince reports whether a document was dirty when the last process ended, and may

@@ -48,6 +48,9 @@ func (m *Materializer) whileServed(ctx context.Context, wait func(context.Contex
 		}
 		switched := errors.Is(context.Cause(begun), errSwitched)
 		end()
+		if ctx.Err() != nil && switched {
+			return fmt.Errorf("refold: waiting for what is served: %w", context.Cause(ctx))
+		}
 		if err != nil && !errors.Is(err, ErrParked) && !switched || ctx.Err() != nil {
 			return err
 		}

@@ -70,7 +70,11 @@ func (e *engine) unpaused(h *hand) []int {
 	for i := range h.tickets {
 		switch c := e.collection(h.tickets[i].Key.Collection); {
 		case c == nil || c.paused.Load() || c.isHeld():
-			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
+			r := dispatcher.Result{Verdict: dispatcher.Done}
+			if h.aside { // the store may let it go already: it would be read again at once
+				r = delayed(soon)
+			}
+			h.settle(i, r)
 		case !h.aside && !c.served.Load(), !h.aside && e.aside.has(h.tickets[i].Key):
 			h.settle(i, dispatcher.Result{Verdict: dispatcher.Done})
 		default:

@@ -73,8 +73,10 @@ type Deriver interface {
 	// [Generator.Fill] of a derived generation fills its mappings, in the order of the
 	// sources and of their documents, and gives each document of a mapping a delta
 	// since the end of the log when the filling began; those too which the mapping has
-	// and the generation of the source that is served now has not. Generation.Made
-	// counts them.
+	// and the generation of the source that is served now has not. If it began because
+	// another generation of the source is served, and the one before lacked something since
+	// earlier, or an earlier filling was not over, it is since then: so nobody who waits for
+	// that passes over it. Generation.Made counts them.
 	//
 	// [Generator.Switch] asks for no dirty row, not parked, in the generation and its
 	// mappings since the end of the log as it was when the filling began, or when a

@@ -96,6 +96,10 @@ type SwitchTerms struct {
 	// Force switches although documents are behind that are parked in the new
 	// generation.
 	Force bool
+	// New switches only to a generation that was never served, for who may have seen it
+	// being built before others have served it, and another one since: of one that is kept
+	// or set aside it says [ErrNotFound].
+	New bool
 	// Keep is for how long the generation that was served is to be kept; it is what
 	// [Generation.Until] says afterwards. The store drops nothing by time.
 	Keep time.Duration

@@ -84,6 +84,27 @@ func (g *generation) lacksToo(d *document) bool {
 	return old != nil && old.parked() && old.dirty() && old.since().Position <= d.since().Position
 }
 
+// lacks returns the place of the first operation that views of a generation lack, or end if they
+// lack nothing: what is made of what is served next may lack that too.
+func (g *generation) lacks(end store.Since) store.Since {
+	look := func(d *document) {
+		if since := d.since(); d.dirty() && since.Position < end.Position {
+			end = since
+		}
+	}
+	for _, part := range g.parts() {
+		part.runnable.all(look)
+		part.parked.all(look)
+		if part.derived == nil || part.derived.mapping == nil {
+			continue
+		}
+		if m := part.derived.mapping; m.filled < m.toFill && m.mark.Position < end.Position {
+			end = m.mark
+		}
+	}
+	return end
+}
+
 // parts returns a generation of a derived collection, and its mappings.
 func (g *generation) parts() []*generation { return append(g.filling(), g) }
 

@@ -127,6 +127,9 @@ func (s *Store) Switch(ctx context.Context, name string, terms store.SwitchTerms
 		if g.state == store.Serving {
 			return nil
 		}
+		if terms.New && g.state != store.Building {
+			return fmt.Errorf("%w: generation %s that is being built", store.ErrNotFound, name)
+		}
 		if g.derived != nil {
 			obstacle = c.derivedObstacle(g, terms.Force)
 		} else {
@@ -179,7 +182,7 @@ func (c *collection) obstacle(g *generation, name string, force bool) store.Obst
 // the one that is kept.
 func (s *Store) serveLocked(c *collection, g *generation, old store.GenerationState, until time.Time) {
 	s.changes++
-	before := c.generation
+	before, lacks := c.generation, c.generation.lacks(s.endLocked())
 	before.state, before.until = old, until
 	g.state, g.until = store.Serving, time.Time{}
 	if g.derived != nil {
@@ -192,7 +195,12 @@ func (s *Store) serveLocked(c *collection, g *generation, old store.GenerationSt
 	c.switched, c.heldUntil = s.changes, time.Time{}
 	s.relinkLocked()
 	for _, m := range c.dependents {
+		since := lacks
+		if m.filled < m.toFill && m.mark.Position < since.Position {
+			since = m.mark // what was not filled with yet
+		}
 		s.refillLocked(m)
+		m.mark = since
 	}
 }
 

@@ -103,7 +103,7 @@ var derivedStatements = map[statement]statementText{
 		LIMIT 1`},
 	setMappings: {"switching generations", `UPDATE refold_generations SET state = ?2 WHERE feeds = ?1 AND feeds > 0`},
 	refill: {"starting to fill a generation", `
-		UPDATE refold_generations SET scanned = 0, made = 0, until = ?2, mark = ?3, started = ?4
+		UPDATE refold_generations SET scanned = 0, made = 0, until = ?2, mark = iif(scanned < until, min(mark, ?3), ?3), started = ?4
 		WHERE source = ?1 AND source > 0 AND state < 5`},
 	fillPage: {"filling a mapping", `
 		SELECT d.name FROM refold_documents d NOT INDEXED

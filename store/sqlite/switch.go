@@ -44,6 +44,9 @@ func (w *switchWork) do(t *transaction) error {
 		w.obstacle = store.Obstacle{}
 		return nil
 	}
+	if w.terms.New && g.state != stateBuilding {
+		return fmt.Errorf("%w: generation %s that is being built", store.ErrNotFound, w.name)
+	}
 	if w.obstacle, err = w.look(t, g); err != nil || w.obstacle.Why != store.Unhindered {
 		return err
 	}
@@ -104,6 +107,10 @@ func (t *transaction) serve(g *state, old, retire, building int64) error {
 		return err
 	}
 	in, before := g.in, g.in.served.id
+	lacks, err := t.lacks(in)
+	if err != nil {
+		return err
+	}
 	kept := before
 	if in.derived && in.version == 0 {
 		old, kept = stateDropping, 0 // it is empty
@@ -129,7 +136,7 @@ func (t *transaction) serve(g *state, old, retire, building int64) error {
 	if in.dependents == 0 {
 		return nil
 	}
-	return t.refill(in)
+	return t.refill(in, lacks)
 }
 
 // setState gives a generation a state, and its mappings.
@@ -160,16 +167,12 @@ func (t *transaction) startSweeping(in *collection, id int64) error {
 
 // refill begins to fill what is made of a collection again, of which another generation is
 // served now.
-func (t *transaction) refill(in *collection) error {
+func (t *transaction) refill(in *collection, mark int64) error {
 	row, err := t.run.one(lastDocument)
 	if err != nil {
 		return err
 	}
 	until := integer(row[0])
-	mark, err := t.end()
-	if err != nil {
-		return err
-	}
 	return t.run.exec(refill, in.id, until, mark, t.now)
 }
 

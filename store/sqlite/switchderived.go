@@ -115,3 +115,33 @@ func (w *switchWork) parkedHere(t *transaction, g *state, parts []part) (store.O
 	}
 	return store.Obstacle{}, nil
 }
+
+// lacks returns the place of the first operation that views of what is served lack, or the end of
+// the log if they lack nothing: what is made of what is served next may lack that too.
+func (t *transaction) lacks(in *collection) (int64, error) {
+	end, err := t.end()
+	if err != nil || in.dependents == 0 {
+		return end, err
+	}
+	parts := []part{{id: in.served.id}}
+	mappings, err := t.mappingsOf(in.served.id)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range mappings {
+		parts = append(parts, part{id: m.id})
+		if m.scanned < m.until {
+			end = min(end, m.mark) // what it was not filled with yet
+		}
+	}
+	for _, parked := range []bool{false, true} {
+		_, since, err := t.oldest(parts, parked)
+		if err != nil {
+			return 0, err
+		}
+		if since > 0 {
+			end = min(end, since)
+		}
+	}
+	return end, nil
+}

@@ -65,6 +65,23 @@ var serveChecks = []check{
 		f.switchTo("tags@2", true, store.Unhindered)
 		f.mustView(tag("t"), 3, "0:a=z")
 	}},
+	{"what is filled again lacks what the view lacked that was served before", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.runTags("tags")
+		lacked := f.append(key("b"), "y").Operations[0].Position // is not folded by version 1
+		mustRegister(f, "notes", 2)
+		f.fill("notes@2")
+		f.foldAll("notes@2")
+		f.append(key("c"), "z")
+		f.switchTo("notes@2", false, store.Unhindered)
+		f.fill("tags@1")
+		for _, id := range []string{"a", "b"} {
+			if d := f.load(store.Key{Collection: "tags<notes", ID: id}); !d.Dirty() || d.Since.Position != lacked {
+				f.Errorf("%s is dirty since %d, want %d", d.Key, d.Since.Position, lacked)
+			}
+		}
+	}},
 	{"an empty generation is not kept", func(f *fixture) {
 		mustRegister(f, "notes", 1)
 		f.write(key("a"), "x")

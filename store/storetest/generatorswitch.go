@@ -104,6 +104,34 @@ var switchChecks = []check{
 			f.Errorf("heard of %q", heard)
 		}
 	}},
+	{"a switch to what is built does not go back to what was served", func(f *fixture) {
+		two(f, "a")
+		again := func(want error) {
+			f.Helper()
+			o, err := f.b.Switch(background, "notes@2", store.SwitchTerms{New: true})
+			if !errors.Is(err, want) || want == nil && err != nil || o != (store.Obstacle{}) {
+				f.Errorf("Switch: %+v, %v, want %v", o, err, want)
+			}
+		}
+		again(nil)
+		again(nil) // it is served
+		f.mustBe("1 kept", "2 serving")
+		mustRegister(f, "notes", 3)
+		f.fill("notes@3")
+		f.fold(versioned("notes@3", "a"), 3)
+		f.switchTo("notes@3", false, store.Unhindered)
+		again(store.ErrNotFound)
+		f.mustBe("2 kept", "3 serving")
+		if err := f.b.Rollback(background, "notes"); err != nil {
+			f.Fatal(err)
+		}
+		before := contents(f.T, f.b)
+		if _, err := f.b.Switch(background, "notes@3", store.SwitchTerms{New: true}); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("Switch to what is set aside: %v", err)
+		}
+		f.mustContain(before)
+		f.switchTo("notes@3", false, store.Unhindered)
+	}},
 	{"a new document is one of every generation", func(f *fixture) {
 		two(f, "a")
 		f.switchTo("notes@2", false, store.Unhindered)
