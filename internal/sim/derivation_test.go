@@ -24,7 +24,7 @@ func (w *world) bad(s state, salt uint64) error {
 func contribute[S any](p *process, name string, version int, source string, of func(S) state) func(id string, s S, emit func(string, state)) error {
 	own := store.CollectionName{Name: name, Version: version, Source: source}.String()
 	return func(id string, s S, emit func(string, state)) error {
-		wrong, done := p.begins(store.Key{Collection: own, ID: id})
+		done, wrong := p.begins(store.Key{Collection: own, ID: id})
 		defer done()
 		if wrong != nil {
 			return wrong
@@ -56,7 +56,7 @@ func (p *process) byContributions(name string, version int, sources ...materiali
 	own := store.CollectionName{Name: name, Version: version}.String()
 	if o.adds>>version&1 == 0 {
 		spec.Reduce = func(id string, all iter.Seq2[materializer.Contributor, state]) (d whole, _ error) {
-			wrong, done := p.begins(store.Key{Collection: own, ID: id})
+			done, wrong := p.begins(store.Key{Collection: own, ID: id})
 			defer done()
 			if wrong != nil {
 				return whole{V: -1}, wrong
@@ -110,7 +110,7 @@ func (p *process) byReads(version int) materializer.Reads[whole] {
 		Name: cards, Version: version, MinInterval: o.interval, KeepFor: o.keepFor,
 		Retry: materializer.Retry{Attempts: o.attempts, First: o.backoff, Cap: 2 * time.Second},
 		Sources: []materializer.Concern{materializer.Concerns(p.docs, func(id string, _ state) []string {
-			wrong, done := p.begins(store.Key{Collection: concerns.String(), ID: id})
+			done, wrong := p.begins(store.Key{Collection: concerns.String(), ID: id})
 			defer done()
 			if wrong != nil {
 				panic(wrong)
@@ -118,7 +118,7 @@ func (p *process) byReads(version int) materializer.Reads[whole] {
 			return []string{id}
 		})},
 		Build: func(r *materializer.Reader, id string) (d whole, _ error) {
-			wrong, done := p.begins(store.Key{Collection: own.String(), ID: id})
+			done, wrong := p.begins(store.Key{Collection: own.String(), ID: id})
 			defer done()
 			if wrong != nil {
 				return d, wrong

@@ -19,7 +19,7 @@ func (p *process) fold(version int) func(s state, op materializer.Operation[entr
 			return s, errDead
 		}
 		p.checkFold(s, op)
-		wrong, done := p.begins(k)
+		done, wrong := p.begins(k)
 		defer done()
 		if wrong != nil {
 			s.N, s.Sum = -1, 0 // half done
@@ -41,19 +41,19 @@ func (p *process) fold(version int) func(s state, op materializer.Operation[entr
 
 // begins is the beginning of a function of the application that is about a document: whether it
 // may be called now, and what may go wrong. done is called at its end.
-func (p *process) begins(k store.Key) (wrong error, done func()) {
+func (p *process) begins(k store.Key) (done func(), wrong error) {
 	w, doc := p.w, row(k)
 	done = func() {}
 	if p.dead.Load() {
-		return errDead, done
+		return done, errDead
 	}
 	if p.folding[doc] && !w.sh.overtaken[doc] {
 		w.fail("%s folds %s twice at once", p.name, doc)
-		return errDead, done
+		return done, errDead
 	}
 	p.checkLease(doc)
 	if w.err != nil {
-		return errDead, done
+		return done, errDead
 	}
 	p.folding[doc] = true
 	done = func() {
@@ -72,17 +72,17 @@ func (p *process) begins(k store.Key) (wrong error, done func()) {
 		w.park(pl, "folds", nil)
 	}
 	if p.dead.Load() {
-		return errDead, done
+		return done, errDead
 	}
 	if w.faults {
 		switch {
 		case w.c.oneIn(w.opt.slow):
 			w.sleep(pl, of(w.c, 150*time.Millisecond, 1700*time.Millisecond, 5*time.Second, 25*time.Second), "has folded slowly")
 			if p.dead.Load() {
-				return errDead, done
+				return done, errDead
 			}
 		case w.c.oneIn(w.opt.flaky):
-			return errors.New("flaky"), done
+			return done, errors.New("flaky")
 		case w.c.oneIn(w.opt.panics):
 			panic("fold")
 		case w.c.oneIn(w.opt.exits):
@@ -90,7 +90,7 @@ func (p *process) begins(k store.Key) (wrong error, done func()) {
 		}
 	}
 	ended = false
-	return nil, done
+	return done, nil
 }
 
 // checkFold checks that this operation may be folded now.

@@ -181,17 +181,11 @@ var mutants = []mutant{
 	{"a build accepted although a source changed", []edit{
 		{"store/memory/edges.go", "\t\t\tchanged = changed || version != r.Version\n", "\t\t\tchanged = changed && version != r.Version\n"},
 	}},
-	{"the cursor of a mapping advanced before its slice", []edit{
-		{"store/memory/effects.go", "\tpairs := e.Pairs\n", "\tpairs := e.Pairs\n\tif e.Upto != \"\" {\n\t\tround.After = e.Upto\n\t}\n"},
-	}},
 	{"a mapping done with its first slice", []edit{
 		{"store/memory/effects.go", "\tif e.Upto == \"\" {\n\t\treturn true\n\t}\n\tround.After = e.Upto\n\treturn false\n", "\treturn true\n"},
 	}},
 	{"switched to although a document is below", []edit{
 		{"store/memory/generator.go", "old != nil && d.applied < old.applied {\n", "old != nil && d.applied < old.applied-1 {\n"},
-	}},
-	{"a derived version served although it is dirty", []edit{
-		{"store/memory/filling.go", "since > 0 && since <= max(mark, c.generation.derived.reached)", "since > 0 && since <= mark"},
 	}},
 	{"the old generation written by new code", []edit{
 		{"materializer/registry.go", "\t\t\tif c.served.Load() {\n\t\t\t\tto = append(to, Key{Collection: c.own, ID: k.ID})\n", "\t\t\tif c.served.Load() || c.version > 1 {\n\t\t\t\tto = append(to, Key{Collection: c.name, ID: k.ID})\n"},
@@ -205,12 +199,5 @@ var mutants = []mutant{
 	}},
 	{"what is filled again lacks nothing that was lacking", []edit{
 		{"store/memory/generator.go", "\t\tm.mark = since\n", ""},
-	}},
-	{"a slow keeper switches back", []edit{
-		{"store/memory/generator.go", "terms.New && g.state != store.Building", "terms.New && g.state == 0"},
-	}},
-	{"the lane takes what the pool makes", []edit{
-		{"materializer/lane.go", "\t\tif l.pass(row.Key) {\n", "\t\tif l.e.leases != nil && l.pass(row.Key) {\n"},
-		{"materializer/careful.go", "\tif e.lane.pass(key) { // a pool", "\tif e.leases != nil && e.lane.pass(key) { // a pool"},
 	}},
 }
