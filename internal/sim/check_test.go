@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,12 @@ func (w *world) check() {
 }
 
 func (w *world) checkDocument(k store.Key) {
-	d, doc := w.sh.model.doc(k), w.sh.load(k)
+	d := w.sh.model.doc(k)
+	if d.made {
+		w.checkMade(d)
+		return
+	}
+	doc := w.sh.load(k)
 	switch {
 	case doc.Head != d.head():
 		w.fail("head of %s is %d, want %d", k, doc.Head, d.head())
@@ -35,7 +41,7 @@ func (w *world) checkDocument(k store.Key) {
 		w.fail("%s is applied up to %d of %d", k, doc.Applied, doc.Head)
 	case !bytes.Equal(doc.View, d.view(doc.Applied)):
 		w.fail("view of %s at %d is %s, want %s", k, doc.Applied, doc.View, d.view(doc.Applied))
-	case doc.Epoch != d.epoch && !d.forgotten:
+	case doc.Epoch != d.epoch && d.exists:
 		w.fail("epoch of %s is %d, want %d", k, doc.Epoch, d.epoch)
 	case doc.Lease.Holder != d.lease.holder || doc.Lease.Left > 0 != d.lease.held():
 		w.fail("%s is leased by %q for %v, want %q until %v", k, doc.Lease.Holder, doc.Lease.Left, d.lease.holder, d.lease.until)
@@ -48,8 +54,11 @@ func (w *world) checkDocument(k store.Key) {
 
 // checkLog compares all operations, and everything else once more.
 func (w *world) checkLog() {
-	for k, d := range w.sh.model.docs {
+	for k := range w.sh.model.docs {
 		w.checkDocument(k)
+	}
+	for _, d := range w.sh.model.served() {
+		k := d.key
 		seq := int64(0)
 		for op, err := range store.ReadOperations(context.Background(), w.sh.inner, k, 1) {
 			if err != nil {
@@ -80,12 +89,12 @@ func (w *world) converged() bool {
 	if !w.clients.done() {
 		return false
 	}
-	for _, d := range w.sh.model.docs {
+	for _, d := range w.sh.model.served() {
 		if d.applied < d.head() || d.parked {
 			return false
 		}
 	}
-	return w.upToDate()
+	return w.upToDate() && w.allMade()
 }
 
 // tableEmpty reports whether whoever makes the views has nothing to do.
@@ -108,8 +117,13 @@ func (w *world) unfinished() string {
 	if n := len(w.clients.todo) + len(w.clients.inFlight); n > 0 {
 		fmt.Fprintf(&b, "%d requests are not answered; ", n)
 	}
-	for _, k := range w.keys() {
-		d := w.sh.model.doc(k)
+	fmt.Fprintf(&b, "released are %v", w.released)
+	for name, c := range w.sh.model.collections {
+		fmt.Fprintf(&b, ", of %s version %d is served beside %v", name, c.served, c.beside)
+	}
+	b.WriteString("; ")
+	for k, d := range w.sh.model.docs {
+		w.sh.refresh(k)
 		if d.applied == d.head() && !d.parked {
 			continue
 		}
@@ -135,7 +149,8 @@ func (w *world) calm() {
 	for _, p := range w.procs {
 		p.frozen = time.Time{}
 	}
-	if !slices.ContainsFunc(w.procs, func(p *process) bool { return !p.dead.Load() && !p.stopping }) {
+	w.retireOld()
+	if !slices.ContainsFunc(w.procs, func(p *process) bool { return !p.dead.Load() && !p.stopping && p.newest() }) {
 		w.bornAfter(time.Millisecond)
 	}
 	began := time.Now()
@@ -147,15 +162,16 @@ func (w *world) calm() {
 			return true
 		}
 		for _, p := range w.procs {
-			if p.up && !p.dead.Load() && !p.stopping && !helped[p] && len(helped) == 0 {
+			if p.up && !p.dead.Load() && !p.stopping && p.newest() && !helped[p] && len(helped) == 0 {
 				helped[p] = true
 				p.spawn("janitor", func(ctx context.Context, pl place) { rested = w.operate(ctx, pl) })
 				return false
 			}
 		}
-		return rested && quiet && w.tableEmpty()
+		return rested && quiet && w.tableEmpty() && (!w.opt.derived || w.converged())
 	})
 	w.checkLog()
+	w.checkFromScratch()
 }
 
 // operate does what is left to do, and waits until everything is in its view.
@@ -168,11 +184,12 @@ func (w *world) operate(ctx context.Context, pl place) bool {
 				w.fail("unpausing: %v", err)
 			}
 		}
-		if slices.ContainsFunc(w.keys(), func(k store.Key) bool { return w.sh.model.doc(k).parked }) {
+		if w.anyParked() {
 			if _, err := pl.p.docs.ResumeAll(ctx); err != nil {
 				w.fail("resuming: %v", err)
 			}
 		}
+		w.resumeMade(ctx, pl.p)
 		w.sleep(pl, 500*time.Millisecond, "looks again")
 		if w.err != nil {
 			return false
@@ -186,7 +203,7 @@ func (w *world) operate(ctx context.Context, pl place) bool {
 			continue
 		}
 		v, err := pl.p.docs.Get(ctx, a.id, materializer.AtLeast(a.token))
-		if err != nil || v.Applied < a.seq {
+		if err != nil && !errors.Is(err, materializer.ErrDeleted) || v.Applied < a.seq {
 			w.fail("reading %s at the end: %+v, %v", a.id, v, err)
 			break
 		}

@@ -54,7 +54,7 @@ func newClients(w *world) *clients {
 		for range docs {
 			id := fmt.Sprintf("d%d", c.n(w.opt.docs))
 			for i := range 1 + c.n(3) {
-				op := materializer.NewOperation[entry]{Body: entry{V: n*100 + i, Poison: c.oneIn(w.opt.poison)}}
+				op := materializer.NewOperation[entry]{Body: entry{V: n*100 + i, Poison: c.oneIn(w.opt.poison), Delete: c.oneIn(w.opt.deletes)}}
 				if r.named {
 					op.ID = fmt.Sprintf("r%d-%s-%d", n, id, i)
 				}
@@ -206,8 +206,8 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 			if placed.Duplicate {
 				w.rare.Duplicates++
 			}
-			md := w.sh.model.doc(key(id))
-			if !md.forgotten && (placed.Seq > md.head() || md.ops[placed.Seq-1].id != r.entries[id][j].ID) {
+			md := w.sh.model.content(id)
+			if !md.forgotten && (placed.Seq > int64(len(md.ops)) || md.ops[placed.Seq-1].id != r.entries[id][j].ID) {
 				w.fail("%s was told that operation %q of %s is %d, and it is not", pl.p.name, r.entries[id][j].ID, id, placed.Seq)
 				return
 			}
@@ -223,7 +223,7 @@ func (cs *clients) ack(pl place, r *request, ids []string, appended materializer
 func (cs *clients) read(ctx context.Context, pl place) {
 	w, p := cs.w, pl.p
 	w.park(pl, "begins", nil)
-	seen := make(map[string]copied)
+	seen, derived := make(map[string]copied), make(made)
 	for range 6 {
 		if p.dead.Load() || !w.faults {
 			return
@@ -235,6 +235,8 @@ func (cs *clients) read(ctx context.Context, pl place) {
 		limited, cancel := context.WithTimeout(ctx, 4*time.Second)
 		if w.c.oneIn(5) {
 			cs.drain(limited, pl)
+		} else if w.opt.derived && w.c.oneIn(2) {
+			cs.getDerived(limited, pl, derived)
 		} else {
 			cs.get(limited, pl, seen)
 		}
@@ -263,21 +265,22 @@ func (cs *clients) get(ctx context.Context, pl place, seen map[string]copied) {
 		return
 	case errors.Is(err, materializer.ErrNotFound) && want.seq == 0:
 		return
+	case errors.Is(err, materializer.ErrDeleted) && v.Applied > 0 && v.Applied <= int64(len(d.ops)) && d.gone(v.Applied):
 	case err != nil && !errors.Is(err, materializer.ErrParked):
 		w.fail("%s reading %s: %v", pl.p.name, want.id, err)
 		return
 	}
 	switch {
-	case v.Applied < want.seq && err == nil:
+	case v.Applied < want.seq && !errors.Is(err, materializer.ErrParked):
 		w.fail("%s read %s at %d, but %d was asked for", pl.p.name, want.id, v.Applied, want.seq)
 	case v.Applied < seen[want.id].applied:
 		w.fail("%s read %s at %d, after it had read %d", pl.p.name, want.id, v.Applied, seen[want.id].applied)
-	case v.Epoch < seen[want.id].epoch:
+	case v.Epoch < seen[want.id].epoch && v.Version == seen[want.id].version:
 		w.fail("%s read %s with epoch %d, after it had read %d", pl.p.name, want.id, v.Epoch, seen[want.id].epoch)
-	case v.Head > d.head() || v.Applied > v.Head || v.State != d.views[v.Applied]:
+	case v.Head > d.head() || v.Applied > v.Head || v.State != d.content.state(max(v.Version, 1), v.Applied):
 		w.fail("%s read %s as %+v, which it never was", pl.p.name, want.id, v)
 	}
-	seen[want.id] = copied{applied: v.Applied, epoch: v.Epoch}
+	seen[want.id] = copied{applied: v.Applied, epoch: v.Epoch, version: v.Version}
 	if want.seq > 0 {
 		w.rare.ReadsAtLeast++
 	}
@@ -296,7 +299,9 @@ func (cs *clients) drain(ctx context.Context, pl place) {
 				w.fail("%s drained, but %s is at %d and had %d before", pl.p.name, a.id, d.applied, a.seq)
 			}
 		}
-		w.rare.Drains++
+		if w.rare.Drains++; pl.p.derived[sums] != nil && err == nil {
+			cs.drained(pl.p.name, before)
+		}
 	case !expected(err):
 		w.fail("%s draining: %v", pl.p.name, err)
 	}

@@ -45,6 +45,10 @@ func (w *world) disaster(able []*parking) bool {
 		w.cut()
 		return true
 	}
+	if w.opt.upgrades > 0 && w.c.oneIn(w.opt.deploys) {
+		w.deploy()
+		return true
+	}
 	if w.opt.freezes > 0 && w.c.oneIn(w.opt.freezes) {
 		w.freeze()
 		return true
@@ -83,6 +87,18 @@ func (w *world) committing(able []*parking) *process {
 func (w *world) kill(p *process, arrives bool) {
 	w.note(p.name, "is killed")
 	w.rare.Kills++
+	w.each(func(_ string, version int, names []string) {
+		for _, name := range names {
+			if strings.Contains(name, "<") && w.count(name).Dirty > 0 {
+				w.rare.KilledBeforeEffects++
+			}
+		}
+	})
+	for _, c := range w.sh.model.collections {
+		if slices.ContainsFunc(c.beside, func(version int) bool { return version > c.served }) {
+			w.rare.KilledBuilding++
+		}
+	}
 	w.mu.Lock()
 	var its []*parking
 	for _, k := range w.parked {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/refold-go/refold/store"
 )
@@ -36,7 +37,7 @@ func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
 		d := sh.model.doc(k)
 		var want error
 		switch {
-		case discard.Seq > d.head():
+		case d.forgotten, discard.Seq > d.head():
 			want = store.ErrNotFound
 		case d.ops[discard.Seq-1].discarded:
 		case discard.Seq <= d.applied:
@@ -46,12 +47,12 @@ func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
 				if w.rare.Discards++; d.parked && d.parkedAt == discard.Seq {
 					w.rare.DiscardsParked++
 				}
-				d.lease.voids(k.ID)
-				d.discard(discard.Seq)
-				if d.epoch = sh.load(k).Epoch; d.epoch <= d.top {
-					w.fail("%s has epoch %d after a discard, and had %d", k, d.epoch, d.top)
+				d.content.discard(discard.Seq)
+				for _, d := range sh.model.rows(func(other store.Key) bool { return other.ID == k.ID }) {
+					if !d.made && d.exists {
+						sh.discarded(d, discard.Seq)
+					}
 				}
-				d.top = d.epoch
 				sh.log(true, func(st store.Backend) error { return st.Discard(context.Background(), discard) })
 				sh.touch(k)
 			}
@@ -73,15 +74,44 @@ func (h *handle) Discard(ctx context.Context, discard store.Discard) error {
 func (h *handle) Forget(ctx context.Context, k store.Key) error {
 	sh, w := h.sh, h.p.w
 	return h.write(ctx, "forget "+k.ID, func(bool) error {
-		if !sh.model.doc(k).forgotten {
+		if !sh.model.content(k.ID).forgotten {
 			w.rare.Forgets++
 		}
-		sh.model.doc(k).lease.voids(k.ID)
-		sh.model.docs[k] = &modelDoc{ids: make(map[string]int64), views: make([]state, 1), forgotten: true}
+		delete(sh.model.contents, k.ID)
+		sh.model.content(k.ID).forgotten = true
+		own, from := collection+"@", "<"+collection
+		sh.forgetRows(sh.model.rows(func(other store.Key) bool {
+			return other.ID == k.ID && (strings.HasPrefix(other.Collection, own) || strings.HasSuffix(other.Collection, from))
+		}))
 		sh.touch(k)
 		sh.log(true, func(st store.Backend) error { return st.Forget(context.Background(), k) })
 		sh.foreigner(h)
 		w.note(h.p.name, "forget", k.ID)
 		return sh.inner.Forget(context.Background(), k)
 	})
+}
+
+// discard marks an operation, which the view that is served must lack.
+func (c *content) discard(seq int64) {
+	c.ops[seq-1].discarded = true
+	for version, views := range c.views {
+		c.views[version] = views[:min(int64(len(views)), seq)]
+	}
+}
+
+// discarded is what becomes of a row when an operation is discarded: runs in hand are stale, and
+// a view that contains it, which is none that is served, is made again.
+func (sh *shared) discarded(d *modelDoc, seq int64) {
+	d.lease.voids(row(d.key))
+	d.lease = modelLease{}
+	if d.applied >= seq {
+		d.applied, d.parked, d.changed = 0, false, 0
+	} else if d.parked && d.parkedAt == seq {
+		d.parked = false
+	}
+	if d.epoch = sh.load(d.key).Epoch; d.epoch <= d.top {
+		sh.w.fail("%s has epoch %d after a discard, and had %d", d.key, d.epoch, d.top)
+	}
+	d.top = d.epoch
+	sh.touch(d.key)
 }

@@ -39,6 +39,7 @@ func (h *handle) Lease(ctx context.Context, holder string, terms store.LeaseTerm
 		terms := h.jump(terms)
 		want := make([]store.NotLeased, len(keys))
 		for i, k := range keys {
+			sh.refresh(k)
 			wait := time.Duration(0)
 			if f := sh.load(k).Failure; f != nil {
 				wait = f.Delay
@@ -52,7 +53,7 @@ func (h *handle) Lease(ctx context.Context, holder string, terms store.LeaseTerm
 		}
 		var taken []store.Held
 		for i, k := range keys {
-			w.note(h.p.name, "lease of", k.ID, got[i].Why.String())
+			w.note(h.p.name, "lease of", row(k), got[i].Why.String())
 			if got[i].Why != want[i] {
 				w.fail("%s lease of %s by %s is %v, want %v", h.p.name, k, holder, got[i].Why, want[i])
 				return nil
@@ -92,7 +93,7 @@ func (sh *shared) grant(h *handle, holder string, terms store.LeaseTerms, held s
 	if over && !strings.HasSuffix(holder, "+careful") {
 		w.fail("%s takes over %s in its pool", h.p.name, held.Key)
 	}
-	id := held.Key.ID
+	id := row(held.Key)
 	if d.lease.holder != holder {
 		d.lease.voids(id)
 		if last := d.lease.by; last != nil && last != h.p && !last.dead.Load() {
@@ -162,7 +163,7 @@ func (h *handle) Lengthen(ctx context.Context, holder string, terms store.LeaseT
 			d := sh.model.doc(held[i].Key)
 			d.lease.lengthen(terms)
 			until := d.lease.until
-			if g := h.p.under(held[i].Key.ID, held[i].Epoch); g != nil {
+			if g := h.p.under(row(held[i].Key), held[i].Epoch); g != nil {
 				g.until = until
 			}
 			sh.log(false, func(st store.Backend) error {
@@ -181,7 +182,7 @@ func (h *handle) Release(ctx context.Context, holder string, held []store.Held) 
 	err = h.ofHolder(ctx, "giving back of ", holder, held, func() ([]bool, error) {
 		got, err := sh.inner.Release(context.Background(), holder, held)
 		for i, yes := range got {
-			h.p.givenBack(held[i].Key.ID, held[i].Epoch)
+			h.p.givenBack(row(held[i].Key), held[i].Epoch)
 			if !yes {
 				w.rare.StaleReleases++
 				continue
@@ -240,8 +241,8 @@ func (h *handle) failed() {
 
 // checkGivenBack fails if a process whose Run has ended well still has leases.
 func (w *world) checkGivenBack(p *process) {
-	for _, k := range w.keys() {
-		if l := &w.sh.model.doc(k).lease; l.by == p && !p.h.unsure {
+	for k, d := range w.sh.model.docs {
+		if l := &d.lease; l.by == p && !p.h.unsure {
 			w.fail("Run of %s has returned, and %s has %s until %v", p.name, l.holder, k, l.until)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -15,21 +16,41 @@ import (
 // model is what the store must hold: the log, what of it is in the views, and who
 // has which document.
 type model struct {
-	end     store.Position
-	docs    map[store.Key]*modelDoc
-	paused  bool
-	changes int64 // of views
+	end store.Position
+	// contents are the documents of the plain collection by id, docs the rows of all
+	// collections by generation and id.
+	contents    map[string]*content
+	docs        map[store.Key]*modelDoc
+	collections map[string]*modelCollection
+	paused      bool
+	registered  bool  // somebody has registered the plain collection
+	changes     int64 // of views
 }
 
+// content is what all generations have of a document.
+type content struct {
+	ops []modelOp
+	ids map[string]int64
+	// views has, by version, the view after each operation, as far as somebody asked;
+	// the first one is that before them all.
+	views     map[int][]state
+	forgotten bool
+}
+
+// modelDoc is a document in one generation.
 type modelDoc struct {
-	ops      []modelOp
-	ids      map[string]int64
+	*content
+	key     store.Key // with the version
+	version int
+	// made tells that it is made from others or of a mapping: its head is what the store
+	// says, and it has no operations.
+	made     bool
+	told     int64 // the head of such a document
+	round    store.Round
+	exists   bool // is in the store
 	applied  int64
 	parked   bool
 	parkedAt int64 // the operation
-	// views has the view after each operation, the first one that before them all.
-	views     []state
-	forgotten bool
 	// changed is the number of the last change of the view, counted by the model.
 	changed int64
 	// epoch is that which a commit needs, top the greatest that there ever was, also
@@ -56,36 +77,105 @@ type modelOp struct {
 type state struct {
 	N   int64  `json:"n"` // the last operation that was not passed over
 	Sum uint64 `json:"sum"`
+	// V is the version of the fold, 0 for the first.
+	V int `json:"v,omitempty"`
 }
 
-// next is the fold, without its faults.
-func (s state) next(seq int64, id string, body []byte) state {
+// next is the fold of a version, without its faults. It deletes if that is asked for.
+func (s state) next(version int, seq int64, id string, body []byte) state {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %s", s.Sum, seq, id, body)
-	return state{seq, h.Sum64()}
+	next := state{N: seq, Sum: h.Sum64()}
+	if version > 1 {
+		next.V, next.Sum = version, next.Sum+uint64(version)
+	}
+	return next
 }
 
-func newModel() *model { return &model{docs: make(map[store.Key]*modelDoc)} }
+// deletes reports whether an operation with this body deletes its document.
+func deletes(body string) bool { return strings.HasSuffix(body, `"delete":true}`) }
 
+func newModel() *model {
+	return &model{contents: make(map[string]*content), docs: make(map[store.Key]*modelDoc), collections: map[string]*modelCollection{collection: {served: 1, unfilled: make(map[int]bool)}}}
+}
+
+// doc returns the row that a key means.
 func (m *model) doc(k store.Key) *modelDoc {
-	k = key(k.ID) // one generation is all there is, and runs call it by its version
+	n := m.generation(k.Collection)
+	k.Collection = n.String()
 	d := m.docs[k]
 	if d == nil {
-		d = &modelDoc{ids: make(map[string]int64), views: make([]state, 1)}
+		d = &modelDoc{key: k, version: n.Version, made: n.Name != collection || n.Source != ""}
+		if !d.made {
+			d.content = m.content(k.ID)
+		}
 		m.docs[k] = d
 	}
 	return d
 }
 
-func (d *modelDoc) head() int64 { return int64(len(d.ops)) }
+func (m *model) content(id string) *content {
+	c := m.contents[id]
+	if c == nil {
+		c = &content{ids: make(map[string]int64), views: make(map[int][]state)}
+		m.contents[id] = c
+	}
+	return c
+}
 
-// view returns the encoded view after so many operations.
+func (d *modelDoc) head() int64 {
+	switch {
+	case d.made:
+		return d.told
+	case !d.exists:
+		return 0
+	}
+	return int64(len(d.ops))
+}
+
+// state returns the view that a version has after so many operations: the zero state if
+// it is deleted then.
+func (c *content) state(version int, applied int64) state {
+	views := c.views[version]
+	if len(views) == 0 {
+		views = make([]state, 1, len(c.ops)+1)
+	}
+	for i := len(views); int64(i) <= applied; i++ {
+		op, before := &c.ops[i-1], views[i-1]
+		switch {
+		case op.discarded:
+			views = append(views, before)
+		case deletes(op.body):
+			views = append(views, state{})
+		default:
+			views = append(views, before.next(version, int64(i), op.id, []byte(op.body)))
+		}
+	}
+	c.views[version] = views
+	return views[applied]
+}
+
+// state returns the view after so many operations.
+func (d *modelDoc) state(applied int64) state { return d.content.state(d.version, applied) }
+
+// view returns the encoded view after so many operations; nil if it is deleted then.
 func (d *modelDoc) view(applied int64) []byte {
-	if applied == 0 {
+	if applied == 0 || d.gone(applied) {
 		return nil
 	}
-	b, _ := json.Marshal(d.views[applied])
+	b, _ := json.Marshal(d.state(applied))
 	return b
+}
+
+// gone reports whether the last of the first operations that was not passed over deletes
+// the document.
+func (c *content) gone(applied int64) bool {
+	for i := applied; i > 0; i-- {
+		if op := &c.ops[i-1]; !op.discarded {
+			return deletes(op.body)
+		}
+	}
+	return false
 }
 
 // plan says what an append must answer, and returns what makes it so.
@@ -126,8 +216,8 @@ func (m *model) plan(appends []store.Append) (want store.Appended, do func(), er
 			placed[j] = store.Placed{Seq: head, Position: next}
 			op, seq := modelOp{id: e.ID, body: string(e.Body), position: next}, head
 			stores = append(stores, func() {
+				d.exists = d.exists || d.version == 1
 				d.ops = append(d.ops, op)
-				d.views = append(d.views, d.views[len(d.views)-1].next(seq, op.id, []byte(op.body)))
 				if op.id != "" {
 					d.ids[op.id] = seq
 				}
@@ -163,10 +253,12 @@ func sameAppended(got store.Appended, err error, want store.Appended, wantErr er
 	return nil
 }
 
-// commit says what must become of a commit, and returns what makes it so.
+// commit says what must become of a commit, and returns what makes it so. What becomes of
+// a document that is made from others is a matter of what its sources tell it meanwhile:
+// see [shared.made].
 func (m *model) commit(c *store.Commit) (want store.Outcome, do func()) {
 	d := m.doc(c.Key)
-	if d.head() == 0 || d.parked || d.applied != c.Loaded || d.epoch != c.Epoch {
+	if d.stale(c) {
 		return store.Stale, func() {}
 	}
 	do = func() {
@@ -178,12 +270,10 @@ func (m *model) commit(c *store.Commit) (want store.Outcome, do func()) {
 			m.changes++
 			d.changed = m.changes
 		}
-		d.applied = c.Applied
-		if c.Keep != nil && d.lease.holder != "" && d.dirty() && !d.parked {
-			d.lease.lengthen(*c.Keep)
-		} else {
-			d.lease = modelLease{}
+		if !d.made {
+			d.applied = c.Applied
 		}
+		d.settleLease(c)
 	}
 	if c.Applied < d.head() {
 		return store.StillDirty, do
@@ -191,29 +281,27 @@ func (m *model) commit(c *store.Commit) (want store.Outcome, do func()) {
 	return store.Done, do
 }
 
-func (d *modelDoc) dirty() bool { return d.applied < d.head() }
+func (d *modelDoc) stale(c *store.Commit) bool {
+	return d.head() == 0 || d.parked || d.applied != c.Loaded || d.epoch != c.Epoch || d.otherRound(c)
+}
 
-// discard marks an operation, which the view must lack.
-func (d *modelDoc) discard(seq int64) {
-	d.ops[seq-1].discarded = true
-	d.lease = modelLease{}
-	if d.parked && d.parkedAt == seq {
-		d.parked = false
-	}
-	for i := seq; i <= d.head(); i++ {
-		op, before := d.ops[i-1], d.views[i-1]
-		if d.views[i] = before; !op.discarded {
-			d.views[i] = before.next(i, op.id, []byte(op.body))
-		}
+// settleLease is what becomes of the lease by a commit.
+func (d *modelDoc) settleLease(c *store.Commit) {
+	if c.Keep != nil && d.lease.holder != "" && d.dirty() && !d.parked {
+		d.lease.lengthen(*c.Keep)
+	} else {
+		d.lease = modelLease{}
 	}
 }
+
+func (d *modelDoc) dirty() bool { return d.applied < d.head() }
 
 // leasable says what must become of the wish for a document that has to wait for
 // so long.
 func (m *model) leasable(k store.Key, wait time.Duration, holder string, over bool) store.NotLeased {
 	d := m.doc(k)
 	switch {
-	case m.paused, !d.dirty(), d.parked:
+	case m.heldBack(d), !d.dirty(), d.parked:
 		return store.NotRunnable
 	case wait > 0:
 		return store.Waiting

@@ -24,7 +24,11 @@ func (cs *clients) operate(ctx context.Context, pl place) {
 		}
 		id := fmt.Sprintf("d%d", w.c.n(w.opt.docs))
 		var err error
-		switch w.c.n(10) {
+		kinds := 10
+		if w.opt.derived {
+			kinds = 14
+		}
+		switch w.c.n(kinds) {
 		case 0, 1, 2:
 			err = docs.Unpause(ctx)
 		case 3, 4:
@@ -46,6 +50,14 @@ func (cs *clients) operate(ctx context.Context, pl place) {
 			}
 			err = docs.Forget(ctx, id)
 			cs.forgotten = err == nil
+		case 10, 11:
+			if d := pl.p.derived[of(w.c, w.opt.kinds...)]; d != nil {
+				_, err = d.ResumeAll(ctx)
+			}
+		case 12, 13:
+			if id, seq, ok := w.ahead(); ok {
+				err = docs.Discard(ctx, id, seq, "operator", "what is built has it already")
+			}
 		}
 		if pl.p.dead.Load() {
 			return
@@ -71,4 +83,18 @@ func (cs *clients) discardParked(ctx context.Context, pl place) error {
 	}
 	p := parked[cs.w.c.n(len(parked))]
 	return pl.p.docs.Discard(ctx, p.ID, p.Seq, "operator", p.Error)
+}
+
+// ahead returns a document of which a generation beside what is served has an operation in its view
+// that the one which is served lacks, and the operation.
+func (w *world) ahead() (id string, seq int64, ok bool) {
+	for _, d := range w.sh.model.served() {
+		for _, version := range w.sh.model.collections[collection].beside {
+			other := w.sh.model.doc(store.Key{Collection: store.CollectionName{Name: collection, Version: version}.String(), ID: d.key.ID})
+			if other.applied > d.applied {
+				return d.key.ID, d.applied + 1, true
+			}
+		}
+	}
+	return "", 0, false
 }

@@ -36,9 +36,20 @@ type options struct {
 	freezes   int // per step
 	followers int
 	operators bool // somebody pauses, discards, forgets and resumes
+
+	// derived tells that there are derived collections, of these kinds; adds has a bit for
+	// each version that is made by adding. For each of so many states a function of theirs
+	// fails for good, until it is mended.
+	derived   bool
+	kinds     []string
+	adds, bad int
+	deletes   int // per operation
+	keepFor   time.Duration
+	upgrades  int // how often a new version of something is begun with
+	deploys   int // per step
 }
 
-func drawOptions(c *choices) options {
+func drawOptions(c *choices, derived bool) options {
 	o := options{
 		procs:    1 + c.n(3),
 		docs:     1 + c.n(4),
@@ -84,7 +95,22 @@ func drawOptions(c *choices) options {
 		o.lease = of(c, time.Second, time.Second, 3*time.Second, 10*time.Second)
 		o.bytes = of[int64](c, 600, 0, 4000)
 	}
+	if o.derived = derived; derived {
+		o.drawDerived(c)
+	}
 	return o
+}
+
+// drawDerived draws what worlds with derived collections have besides. They have less of all
+// else: a change costs several times as much.
+func (o *options) drawDerived(c *choices) {
+	o.docs, o.requests = min(o.docs, 3), 3+c.n(9)
+	o.kinds = of(c, []string{sums}, []string{cards}, []string{sums, tops}, []string{cards, tops}, []string{sums, cards}, []string{sums, cards, tops})
+	o.adds, o.bad = c.n(8), of(c, 0, 0, 12, 4)
+	o.deletes = of(c, 0, 8, 8, 3)
+	o.keepFor = of(c, -1, 2*time.Second, 30*time.Second, 0)
+	o.upgrades = of(c, 0, 1, 1, 2, 3)
+	o.deploys = of(c, 100, 300)
 }
 
 // counters count what is rare, to show that it happened.
@@ -103,6 +129,12 @@ type counters struct {
 	Freezes, Pauses, Discards, DiscardsParked       int
 	Forgets, Followed, FollowedAgain, FollowersLeft int
 	ParksTold, Resumes                              int
+	Fills, Switches, SwitchesAfterCrash, Holds      int
+	Retired, TooOld, Upgrades                       int
+	MappingSlices, ReadsMoved, Deletions            int
+	DerivedReads, MappingsParked, DerivedParked     int
+	KilledBeforeEffects, KilledBuilding, Refills    int
+	DerivedDeleted                                  int
 }
 
 func (n *counters) add(o counters) {
@@ -147,5 +179,15 @@ func (n *counters) each() []struct {
 		{"document forgotten", n.Forgets},
 		{"change followed", n.Followed}, {"follower began again", n.FollowedAgain},
 		{"follower moved to another process", n.FollowersLeft}, {"parked document told to a follower", n.ParksTold},
+		{"new version released", n.Upgrades}, {"slice of rows made", n.Fills}, {"generation switched to", n.Switches},
+		{"generation switched to after a crash", n.SwitchesAfterCrash}, {"what is served held before a switch", n.Holds},
+		{"generation dropped", n.Retired}, {"program too old for the store", n.TooOld},
+		{"slice of what a source has to tell", n.MappingSlices},
+		{"build whose source changed meanwhile", n.ReadsMoved},
+		{"source deleted", n.Deletions}, {"derived document deleted", n.DerivedDeleted},
+		{"mapping of a source parked", n.MappingsParked}, {"derived document parked", n.DerivedParked},
+		{"crash between the commit of a source and its effects", n.KilledBeforeEffects},
+		{"crash beside a generation that is built", n.KilledBuilding},
+		{"derived collection filled again", n.Refills}, {"derived document read", n.DerivedReads},
 	}
 }

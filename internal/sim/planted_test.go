@@ -172,4 +172,32 @@ var mutants = []mutant{
 	{"a discard leaves runs in hand", []edit{
 		{"store/memory/parking.go", "\td.epoch, d.lease = s.changes, lease{}\n", "\td.lease = lease{}\n"},
 	}},
+	{"readers recorded before are not made dirty", []edit{
+		{"store/memory/effects.go", "\tif readers == nil {\n\t\treturn true\n\t}\n\troom := x.room\n", "\tif readers != nil || x.room > 0 {\n\t\treturn true\n\t}\n\troom := x.room\n"},
+	}},
+	{"effects dropped when the commit of the source was in doubt", []edit{
+		{"store/memory/commit.go", "\tif other && in == of.generation {\n", "\tif other && in == of.generation && d.failure == nil && !(c.Applied > c.Loaded+1) {\n"},
+	}},
+	{"a build accepted although a source changed", []edit{
+		{"store/memory/edges.go", "\t\t\tchanged = changed || version != r.Version\n", "\t\t\tchanged = changed && version != r.Version\n"},
+	}},
+	{"a mapping done with its first slice", []edit{
+		{"store/memory/effects.go", "\tif e.Upto == \"\" {\n\t\treturn true\n\t}\n\tround.After = e.Upto\n\treturn false\n", "\treturn true\n"},
+	}},
+	{"switched to although a document is below", []edit{
+		{"store/memory/generator.go", "old != nil && d.applied < old.applied {\n", "old != nil && d.applied < old.applied-1 {\n"},
+	}},
+	{"the old generation written by new code", []edit{
+		{"materializer/registry.go", "\t\t\tif c.served.Load() {\n\t\t\t\tto = append(to, Key{Collection: c.own, ID: k.ID})\n", "\t\t\tif c.served.Load() || c.version > 1 {\n\t\t\t\tto = append(to, Key{Collection: c.name, ID: k.ID})\n"},
+		{"materializer/registry.go", "func (m *Materializer) collection(own string) *collection { return m.registry.Load().own[own] }\n", "func (m *Materializer) collection(own string) *collection {\n\tif all := m.registry.Load().named[own]; len(all) > 0 {\n\t\treturn all[len(all)-1]\n\t}\n\treturn m.registry.Load().own[own]\n}\n"},
+	}},
+	{"contributions of a deleted source kept", []edit{
+		{"store/memory/effects.go", "\tdefault:\n\t\tover = x.contribute(c.Effects, &round)\n", "\tdefault:\n\t\tover = len(c.Effects.Pairs) == 0 || x.contribute(c.Effects, &round)\n"},
+	}},
+	{"a rebuild of a source leaves what is made of it", []edit{
+		{"store/memory/generator.go", "\t\ts.refillLocked(m)\n\t\tm.mark = since\n", "\t\tm.mark = since\n"},
+	}},
+	{"what is filled again lacks nothing that was lacking", []edit{
+		{"store/memory/generator.go", "\t\tm.mark = since\n", ""},
+	}},
 }

@@ -17,6 +17,7 @@ import (
 type entry struct {
 	V      int  `json:"v"`
 	Poison bool `json:"poison,omitempty"`
+	Delete bool `json:"delete,omitempty"`
 }
 
 // process is one process of the application: a materializer over its own handle of
@@ -35,6 +36,9 @@ type process struct {
 	h    *handle
 	m    *materializer.Materializer
 	docs *materializer.Collection[state, entry]
+	// derived has the derived collections, code the versions of all that are registered.
+	derived map[string]*materializer.Derived[whole]
+	code    released
 	// up tells that m and docs are there, stopping that Run was told to stop,
 	// returned that it did.
 	up, stopping, returned bool
@@ -53,7 +57,8 @@ type process struct {
 
 // bornAfter makes a process that begins after a while.
 func (w *world) bornAfter(d time.Duration) *process {
-	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string][]*granted)}
+	p := &process{w: w, id: len(w.procs) + 1, folding: make(map[string]bool), granted: make(map[string][]*granted), derived: make(map[string]*materializer.Derived[whole])}
+	p.code = w.program()
 	p.name = fmt.Sprintf("p%02d", p.id)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.runs, p.stop = context.WithCancel(p.ctx)
@@ -90,17 +95,23 @@ func (p *process) boot(pl place) {
 		w.fail("making a materializer: %v", err)
 		return
 	}
-	for {
-		p.docs, err = materializer.Register(p.m, materializer.Spec[state, entry]{
-			Name: collection, Version: 1, Fold: p.fold, MinInterval: o.interval,
-			Retry: materializer.Retry{Attempts: o.attempts, First: o.backoff, Cap: 2 * time.Second},
-		})
-		if err == nil {
-			break
-		}
-		w.sleep(pl, 200*time.Millisecond, "registers again")
-		if p.dead.Load() {
-			return
+	for _, name := range append([]string{collection}, o.kinds...) {
+		for p.code[name] > 0 {
+			if err := p.register(name); err == nil {
+				break
+			} else if errors.Is(err, store.ErrVersion) && p.code[name] < w.released[name] {
+				w.note(p.name, "is too old for", name)
+				p.code[name] = w.released[name]
+				w.rare.TooOld++
+				continue
+			} else if !errors.Is(err, errInjected) && !errors.Is(err, context.DeadlineExceeded) && !p.dead.Load() {
+				w.fail("%s registers %s: %v", p.name, name, err)
+				return
+			}
+			w.sleep(pl, 200*time.Millisecond, "registers again")
+			if p.dead.Load() {
+				return
+			}
 		}
 	}
 	p.up = true
@@ -116,6 +127,19 @@ func (p *process) boot(pl place) {
 		p.spawn("operator", w.clients.operate)
 	}
 	w.hostAgain()
+}
+
+// register adds a collection to the materializer.
+func (p *process) register(name string) (err error) {
+	o, version := p.w.opt, p.code[name]
+	if name != collection {
+		return p.derive(name, version)
+	}
+	p.docs, err = materializer.Register(p.m, materializer.Spec[state, entry]{
+		Name: collection, Version: version, Fold: p.fold(version), MinInterval: o.interval, KeepFor: o.keepFor,
+		Retry: materializer.Retry{Attempts: o.attempts, First: o.backoff, Cap: 2 * time.Second},
+	})
+	return err
 }
 
 // run calls Run until it may not be called again.
@@ -198,6 +222,8 @@ func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) {
 		w.rare.Lagged++
 	case strings.HasPrefix(message, "a fold takes long"):
 		w.rare.Seized++
+	case strings.HasPrefix(message, "it is parked in this version only"):
+		return // of which document it is told first is up to the backend
 	case strings.HasPrefix(message, "a document was dirty and nobody worked on it"):
 		w.fail("%s: %s", l.p.name, message)
 	}

@@ -35,7 +35,7 @@ func (w *world) checkQuiet() {
 		p.resting = p.h.paused && w.sh.model.paused && s.Queued+s.Running == 0 && !folding
 	}
 	seen := make(map[store.Key]time.Time)
-	for row, err := range w.sh.inner.Runnable(context.Background(), []string{collection}) {
+	for row, err := range w.sh.inner.Runnable(context.Background(), w.servedNames()) {
 		if err != nil {
 			w.fail("reading the runnable documents: %v", err)
 			return
@@ -54,7 +54,7 @@ func (w *world) checkQuiet() {
 			if at, ok := w.idle[row.Key]; ok {
 				seen[row.Key] = at
 			}
-			if w.opt.queue >= w.opt.docs || time.Since(seen[row.Key]) > delayLasts {
+			if w.opt.queue >= w.opt.docs && !w.opt.derived || time.Since(seen[row.Key]) > delayLasts {
 				w.fail("%s is dirty and idle, and nobody will look", row.Key)
 			}
 		}
@@ -65,8 +65,11 @@ func (w *world) checkQuiet() {
 // checkIdle reports whether a runnable document is idle wherever somebody could work
 // on it. It fails if it is queued beside an idle worker.
 func (w *world) checkIdle(k store.Key) bool {
-	idle := len(w.sh.working) > 0
+	idle := w.anyMakes(k)
 	for _, p := range w.sh.working {
+		if !w.makes(p, k) {
+			continue
+		}
 		stats := p.m.Stats()
 		x, err := p.m.Explain(root, k)
 		switch {
@@ -85,7 +88,31 @@ func (w *world) checkIdle(k store.Key) bool {
 // checkLeftBehind fails if nobody takes up what was left behind. A lane does so one
 // after the other.
 func (w *world) checkLeftBehind(k store.Key, folding bool) {
-	if d := w.sh.model.doc(k); len(w.sh.working) > 0 && !folding && time.Since(d.lease.until) > delayLasts {
+	if d := w.sh.model.doc(k); w.anyMakes(k) && !folding && time.Since(d.lease.until) > delayLasts {
 		w.fail("%s was left behind by %s %v ago, and nobody takes it up", k, d.lease.holder, time.Since(d.lease.until))
 	}
+}
+
+// servedNames returns what is served, and the mappings that feed it.
+func (w *world) servedNames() []string {
+	names := []string{collection}
+	for _, name := range w.opt.kinds {
+		if c := w.sh.model.collections[name]; c != nil && c.served > 0 {
+			names = append(names, name)
+			for _, source := range c.sources[c.served] {
+				names = append(names, name+"<"+source)
+			}
+		}
+	}
+	return names
+}
+
+// makes reports whether a process has the code that makes a row.
+func (w *world) makes(p *process, k store.Key) bool {
+	n := w.sh.model.generation(k.Collection)
+	return p.code[n.Name] == n.Version
+}
+
+func (w *world) anyMakes(k store.Key) bool {
+	return slices.ContainsFunc(w.sh.working, func(p *process) bool { return w.makes(p, k) })
 }

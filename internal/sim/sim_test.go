@@ -49,7 +49,8 @@ func simulate(t *testing.T, backend string, seed uint64, c *choices, verbose boo
 		w := &world{c: c, verbose: verbose, arrived: make(chan struct{}, 1), faults: true}
 		time.Sleep(time.Duration(c.n(1_000_000)) * time.Nanosecond) // so that each world has random numbers of its own
 		w.started = time.Now()
-		w.opt = drawOptions(c)
+		w.opt = drawOptions(c, derived(seed))
+		w.begin()
 		opened := 0
 		w.sh = newShared(w, func() store.Backend {
 			opened++

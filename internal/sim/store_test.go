@@ -56,6 +56,7 @@ type shared struct {
 	ctx     context.Context
 	pending func()
 	mute    bool
+	news    news
 	by      *handle // who need not be told; nil if nobody announces it
 }
 
@@ -67,6 +68,10 @@ func newShared(w *world, open func() store.Backend) *shared {
 
 func (sh *shared) reopen() {
 	sh.inner, sh.of = sh.open(), 0
+	if sh.w.opt.derived {
+		sh.inner.Listen(sh.gather())
+		return
+	}
 	sh.inner.Listen(store.Listener{
 		Dirty:     func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Dirty) },
 		Committed: func(keys []store.Key) { sh.announced(keys, (*store.Listeners).Committed) },
@@ -96,8 +101,8 @@ func (sh *shared) effect() {
 	}
 }
 
-// touch says that a document, by whatever name of its collection, is to be checked.
-func (sh *shared) touch(k store.Key) { sh.touched[key(k.ID)] = true }
+// touch says that a document is to be checked.
+func (sh *shared) touch(k store.Key) { sh.touched[sh.model.doc(k).key] = true }
 
 // log journals a write that has taken effect.
 func (sh *shared) log(synced bool, again func(store.Backend) error) {
@@ -136,6 +141,12 @@ func (sh *shared) cut() {
 	sh.writing, sh.mute, sh.pending = nil, true, nil
 	sh.reopen()
 	sh.of = 0
+	for _, c := range sh.model.collections {
+		clear(c.unfilled)
+		for _, version := range c.beside {
+			c.unfilled[version] = true
+		}
+	}
 	for i, again := range sh.journal {
 		if err := again(sh.inner); err != nil {
 			sh.w.fail("journal entry %d after a power cut: %v", i, err)
@@ -144,6 +155,7 @@ func (sh *shared) cut() {
 	}
 	old.Close()
 	sh.goBeyond(last)
+	sh.afterCut()
 	for k, d := range sh.model.docs {
 		doc := sh.load(k)
 		if doc.Applied < d.applied {
@@ -152,6 +164,9 @@ func (sh *shared) cut() {
 		}
 		d.applied, d.epoch = doc.Applied, doc.Epoch
 		d.lease = modelLease{holder: doc.Lease.Holder, until: time.Now().Add(doc.Lease.Left)}
+		if d.made || d.version > 1 {
+			d.exists, d.told, d.round, d.parked = doc.Head > 0, doc.Head, doc.Round, doc.Parked()
+		}
 		sh.touch(k)
 	}
 	sh.w.followersCut()
@@ -289,7 +304,7 @@ func (h *handle) read(ctx context.Context, call string, f func() error) error {
 // write is a call that writes: do calls the store and says what changed.
 func (h *handle) write(ctx context.Context, call string, do func(late bool) error) error {
 	run := func(mute, late bool) error {
-		h.sh.writing, h.sh.ctx, h.sh.mute, h.sh.by = h, ctx, mute, h
+		h.sh.writing, h.sh.ctx, h.sh.mute, h.sh.news, h.sh.by = h, ctx, mute, news{}, h
 		if mute {
 			h.sh.by = nil
 		}
@@ -322,6 +337,7 @@ func (h *handle) write(ctx context.Context, call string, do func(late bool) erro
 		err = fmt.Errorf("%w: %w", store.ErrInDoubt, errInjected)
 	default:
 		err = run(false, false)
+		h.tell(pl)
 	}
 	if dead := h.leave(pl, call); dead != nil {
 		return dead

@@ -20,14 +20,16 @@ import (
 // to the next; all others are parked, wait for something, or belong to a process
 // that is dead and can touch nothing. The root goroutine decides which.
 type world struct {
-	c       *choices
-	opt     options
-	started time.Time
-	verbose bool
-	trace   []string
-	sum     uint64 // of the trace
-	steps   int
-	rare    counters
+	c   *choices
+	opt options
+	// released has the newest version of each collection.
+	released released
+	started  time.Time
+	verbose  bool
+	trace    []string
+	sum      uint64 // of the trace
+	steps    int
+	rare     counters
 
 	// mu guards the following field.
 	mu     sync.Mutex
@@ -311,6 +313,11 @@ func (w *world) stall(able []*parking) []*parking {
 			w.committer = k.p
 		}
 		k.held = time.Now().Add(of(w.c, 1200*time.Millisecond, 120*time.Millisecond, 400*time.Millisecond))
+	}
+	if w.faults && w.opt.derived { // what has been read may change before what is made of it is stored
+		if i := slices.IndexFunc(able, func(k *parking) bool { return strings.HasPrefix(k.point, "before commit of cards@") }); i >= 0 && w.c.oneIn(4) {
+			able[i].held = time.Now().Add(of(w.c, 50*time.Millisecond, 400*time.Millisecond))
+		}
 	}
 	free := slices.DeleteFunc(slices.Clone(able), func(k *parking) bool { return k.until > w.steps })
 	if len(free) == 0 {
