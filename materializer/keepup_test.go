@@ -107,3 +107,43 @@ func TestBuildThatDoesNotKeepUpIsGivenMore(t *testing.T) {
 		})
 	}
 }
+
+// A build that has been given more, and then waits for nothing but a document that is parked in it only, has
+// its share again: what is served does not make room for it until somebody mends that.
+func TestBuildThatIsHeldBackIsGivenNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const cost = 10 * time.Millisecond
+		st := memory.New(nil)
+		old := newProcess(t, st, materializer.Config{}, upTo(lastWord(func() {}))).start()
+		old.append("parks", "bad")
+		for i := range 40 {
+			old.append(fmt.Sprint("d", i), "a")
+		}
+		if err := old.m.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.halt(); err != nil {
+			t.Fatal(err)
+		}
+		fold := lastWord(func() { time.Sleep(cost) })
+		parks := func(s text, op operation) (text, error) {
+			if op.Body.Text == "bad" {
+				return s, materializer.Permanent(errPlanted)
+			}
+			return fold(s, op)
+		}
+		p := newProcess(t, st, materializer.Config{Workers: 4, BuildShare: 0.1}, upTo(fold, parks)).start()
+		building := func() materializer.Generation { return must(p.m.Generations(t.Context(), "texts"))(t)[1] }
+		for i := 0; i < 100_000 && building().Share <= 0.25; i++ {
+			p.append(fmt.Sprint("d", i*7%40), "b")
+			time.Sleep(cost / 3)
+		}
+		if g := building(); g.Share <= 0.25 {
+			t.Fatalf("it was never given more: %+v", g)
+		}
+		time.Sleep(time.Minute)
+		if g := building(); g.State != materializer.Building || g.Parked != 1 || g.Share != 0.25 || g.Urgent {
+			t.Errorf("when a parked document holds it back it is %+v", g)
+		}
+	})
+}

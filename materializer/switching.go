@@ -39,7 +39,7 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	case store.Unhindered:
 		return leastRest, nil
 	case store.ParkedBehind:
-		b.behind = 0
+		b.ease()
 		k.tellParked(b, c, o.Document)
 		return lookBuild, nil
 	case store.Behind, store.TooDirty:
@@ -55,6 +55,12 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 	}
 	b.held = time.Now()
 	return lookBehind, k.holdAndSwitch(ctx, c)
+}
+
+// ease gives no more to a generation than its share, for it has caught up but for what is parked: that
+// lasts until somebody mends it.
+func (b *build) ease() {
+	b.behind, b.step, b.least, b.age = 0, 0, math.MaxInt64, math.MaxInt64
 }
 
 // servesNothing reports whether a derived collection has nothing to serve yet, so that its first

@@ -27,7 +27,8 @@ type Commit struct {
 	Effects *Effects
 	// Reads is what the build of a derived document has read; it takes the place of
 	// what was recorded before, if Applied is beyond Loaded. If one that was not
-	// recorded before is not at the version that was read any more, the document gets
+	// recorded before is not at the version that was read any more, or one that was recorded
+	// is at that version again and was read at another, the document gets
 	// another delta, with the Since that it had: the outcome is [StillDirty]. Each key
 	// once, at most [MaxReads]; nil is none. One of what is no source is [ErrInvalid], for the whole call,
 	// unless the commit is stale.

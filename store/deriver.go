@@ -174,6 +174,8 @@ type Effects struct {
 	// Version counts as an older one, also a higher one: that is of another generation of
 	// the source. What a run in hand has read does not count until it is stored; it loads its
 	// document before it reads, so that one which began before what is recorded is stale.
+	// One that has read another Version, of a generation that was served in between, gets another
+	// delta by its commit if the recorded one is served again.
 	// A reader that the same commit has named gets no second delta.
 	Touch bool
 }

@@ -26,7 +26,8 @@ func (g *generation) checkReads(c *store.Commit) error {
 }
 
 // readLocked records what a document has read, instead of what was recorded, and reports
-// whether one that is new among these has changed meanwhile.
+// whether it is to be made again: one that is new among these has changed meanwhile, or one is
+// again as it was recorded, so that the document was passed over, and was read as it was in between.
 func (s *Store) readLocked(g *generation, d *document, reads []store.Read) (changed bool) {
 	before := d.made.reads
 	for _, r := range before {
@@ -35,12 +36,13 @@ func (s *Store) readLocked(g *generation, d *document, reads []store.Read) (chan
 	now := slices.SortedFunc(slices.Values(reads), byKey)
 	d.made.reads = nil
 	for _, r := range now {
-		if _, was := slices.BinarySearchFunc(before, r, byKey); !was {
+		i, was := slices.BinarySearchFunc(before, r, byKey)
+		if !was || before[i].Version != r.Version {
 			source, version := s.documentLocked(r.Key), int64(0)
 			if source != nil {
 				version = source.changed
 			}
-			changed = changed || version != r.Version
+			changed = changed || version != r.Version && (!was || version == before[i].Version)
 		}
 		if s.forgottenLocked(r.Key) {
 			continue // it will not change any more, and its id is not kept

@@ -65,7 +65,8 @@ func (g *guarded) checkReads(t *transaction, c *store.Commit) error {
 // settle reads the head of a derived document again, which an earlier commit of the same
 // call may have moved, looks whether the deltas are history, and compares what the document
 // has read with what is recorded. If something has changed since it was read that was not
-// recorded before, the document gets another delta.
+// recorded before, or is again as it was recorded, so that the document was passed over, it gets
+// another delta.
 func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 	row, err := t.document(g.in, c.Key.ID)
 	if err != nil || row == nil {
@@ -109,6 +110,15 @@ func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 			}
 			if gone {
 				continue // it will not change any more, and its id is not kept
+			}
+		}
+		if known && was != r.Version {
+			version, _, err := t.changed(in, r.Key.ID)
+			if err != nil {
+				return nil, err
+			}
+			if version == was {
+				g.another = 1
 			}
 		}
 		if !known || was != r.Version {

@@ -87,6 +87,27 @@ var passChecks = []check{
 		f.touch(mapped("tags<notes", "a"))
 		f.mustRunOf("tags", "t")
 	}},
+	{"a run in hand that has read what is rolled back is built again", func(f *fixture) {
+		tagged(f)
+		f.write(key("a"), "x")
+		f.touch(mapped("tags<notes", "a"), "t")
+		f.reduce(tag("t"), "1", f.readOf(key("a")))
+		mustRegister(f, "notes", 2)
+		f.fill("notes@2")
+		f.foldAll("notes@2")
+		f.switchTo("notes@2", false, store.Unhindered)
+		f.fill("tags@1")
+		f.touch(mapped("tags<notes", "a"))
+		build := f.view(tag("t"), "2")
+		build.Reads = []store.Read{f.readOf(key("a"))}
+		f.rollback()
+		f.fill("tags@1")
+		f.touch(mapped("tags<notes", "a")) // what is recorded is served again
+		f.mustCommit(store.StillDirty, build)
+		f.mustRunOf("tags", "t")
+		f.reduce(tag("t"), "3", f.readOf(key("a")))
+		f.mustRunOf("tags")
+	}},
 	{"a run in hand does not count", func(f *fixture) {
 		tagged(f)
 		f.write(key("a"), "x")
