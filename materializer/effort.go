@@ -97,7 +97,7 @@ func (e *engine) owe(worked time.Duration) {
 }
 
 // makeRoom rests for what was done since the last rest, by whichever worker, or until another
-// step is taken.
+// step is taken: for five seconds at the most, since a single fold may take long.
 func (e *engine) makeRoom(ctx context.Context) {
 	owed := time.Duration(e.owed.Swap(0))
 	if owed <= 0 {
@@ -106,10 +106,10 @@ func (e *engine) makeRoom(ctx context.Context) {
 	e.mu.Lock()
 	exerted := e.exerted
 	e.mu.Unlock()
-	if e.effort().rests == 0 {
+	if e.effort().rests == 0 || e.aside.busy.Load() == 0 {
 		return
 	}
-	timer := time.NewTimer(owed)
+	timer := time.NewTimer(min(owed, raiseAfter))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -147,3 +147,46 @@ func TestProgressIsNotHurried(t *testing.T) {
 		})
 	}
 }
+
+// What goes first is given no more when it is paused, because that is of no use to it.
+func TestPausedIsGivenNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeping(t, Config{Workers: 4, BuildShare: 0.25})
+		n := countsOf(40, time.Hour)
+		k.see(31, n)
+		if k.effort() != (effort{4, true, 16}) {
+			t.Fatalf("there is %+v", k.effort())
+		}
+		k.c.paused.Store(true)
+		k.see(1, n)
+		if k.effort() != (effort{1, false, 0}) {
+			t.Errorf("while it is paused there is %+v", k.effort())
+		}
+	})
+}
+
+// A worker rests for five seconds at the most, however long its fold was, and not at all if
+// nobody works on a build.
+func TestRestIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeping(t, Config{Workers: 4, BuildShare: 0.25})
+		k.see(31, countsOf(40, time.Hour))
+		for _, c := range []struct {
+			busy bool
+			want time.Duration
+		}{{true, raiseAfter}, {false, 0}} {
+			k.engine.aside.busy.Store(1)
+			k.owe(time.Minute)
+			if !c.busy {
+				k.engine.aside.busy.Store(0)
+			}
+			began := time.Now()
+			k.makeRoom(t.Context())
+			if got := time.Since(began); got != c.want {
+				t.Errorf("busy %v: a rest of %v, want %v", c.busy, got, c.want)
+			}
+		}
+		delete(k.builds, k.c.own)
+		k.exertForAll()
+	})
+}

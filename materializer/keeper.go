@@ -192,6 +192,7 @@ func (k *keeper) tend(ctx context.Context, own string, g *store.Generation) (wai
 		return left, nil
 	}
 	if !g.Filled {
+		delete(k.builds, own)
 		wait, err = k.fillSome(ctx, own)
 		return sooner(wait, left), err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -398,9 +399,9 @@ func TestParkedInTheNewOnly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			st := memory.New(nil)
 			var log logged
-			var mended bool
+			var mended atomic.Bool
 			bad := func(s text, op operation) (text, error) {
-				if op.Body.Text == "bad" && !mended {
+				if op.Body.Text == "bad" && !mended.Load() {
 					return s, materializer.Permanent(errPlanted)
 				}
 				return upper(s, op)
@@ -432,7 +433,7 @@ func TestParkedInTheNewOnly(t *testing.T) {
 				t.Errorf("the switch says %v", err)
 			}
 			wantErr(t, err, materializer.ErrHindered)
-			mended = true
+			mended.Store(true)
 			if force {
 				if err := p.of[2].Switch(t.Context(), true); err != nil {
 					t.Error(err)

@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -95,8 +96,8 @@ func (m *Materializer) serve(ctx context.Context, c *collection, force, isNew bo
 // beside it catches up with documents that change all the time.
 func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 	mine, err := k.st.Hold(ctx, c.name, time.Time{}, holdFor)
-	if err != nil {
-		return err
+	if err != nil { // it may be held
+		return errors.Join(err, k.refresh(ctx))
 	}
 	if mine.IsZero() { // another process was faster, and ends that
 		return k.refresh(ctx)
@@ -145,7 +146,7 @@ func (k *keeper) seeTo(b *build, c *collection, n store.Counts) {
 		b.at, b.raise, b.told = now, now.Add(raiseAfter), false
 		return
 	case c.paused.Load() || n.Dirty == n.Waiting:
-		b.at, b.raise = now, now.Add(raiseAfter)
+		b.step, b.at, b.raise = 0, now, now.Add(raiseAfter)
 		return
 	}
 	most := k.cfg.effort(b.step+1) == k.cfg.effort(b.step)
