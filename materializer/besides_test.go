@@ -81,6 +81,9 @@ func TestHandedOverWhileTheyAreFolded(t *testing.T) {
 		if h, err := p.m.Health(t.Context()); err != nil || h.Stats.Overlooked > 0 {
 			t.Errorf("health is %+v, %v", h, err)
 		}
+		if x, err := p.texts.Explain(t.Context(), "d3"); err != nil || x.State != materializer.StateRunning {
+			t.Errorf("explained as %v, %v, want that it runs", x, err)
+		}
 		token := p.append("other", "y")
 		if v, err := p.texts.Get(within(t, time.Second), "other", materializer.AtLeast(token)); err != nil || v.Version != 2 {
 			t.Errorf("another document is %+v, %v", v, err)

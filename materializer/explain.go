@@ -140,6 +140,9 @@ func (m *Materializer) Explain(ctx context.Context, key Key) (Explanation, error
 	// Where it is, first: a document that is given back in between is then shown
 	// busy and up to date, and not idle and dirty.
 	at, due := m.table.State(own), m.table.Due(own)
+	if m.beside.Load().has(own) { // a run from before a switch goes on
+		at = dispatcher.Running
+	}
 	docs, err := m.st.Load(ctx, []store.Key{key}, store.WithoutViews)
 	if err != nil {
 		return Explanation{}, err

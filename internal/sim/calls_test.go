@@ -247,6 +247,9 @@ func (sh *shared) logCommit(synced bool, commits []store.Commit) {
 func (h *handle) Resume(ctx context.Context, keys []store.Key) (n int, err error) {
 	sh := h.sh
 	err = h.write(ctx, "resume "+names(keys, own), func(late bool) (err error) {
+		for _, k := range keys {
+			sh.refresh(k)
+		}
 		sh.pending = func() {
 			for _, k := range keys {
 				if d := sh.model.doc(k); d.parked {

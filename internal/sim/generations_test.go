@@ -171,23 +171,40 @@ func (sh *shared) changedAll() {
 }
 
 // Hold implements [store.Generator].
-func (h *handle) Hold(ctx context.Context, name string, d time.Duration) error {
+func (h *handle) Hold(ctx context.Context, name string, mine time.Time, d time.Duration) (until time.Time, err error) {
 	sh := h.sh
 	h.mayWrite("hold")
-	return h.write(ctx, "hold "+name, func(bool) error {
-		err := sh.inner.Hold(context.Background(), name, d)
+	err = h.write(ctx, "hold "+name, func(bool) (err error) {
+		until, err = sh.inner.Hold(context.Background(), name, mine, d)
 		h.p.w.note(h.p.name, "hold", name, d.String(), text(err))
 		if err != nil {
 			return err
 		}
-		until := time.Now().Add(max(d, 0))
-		if sh.model.collections[name].held = until; d > 0 {
+		c := sh.model.collections[name]
+		now := time.Now()
+		others := now.Before(c.held) && !mine.Equal(c.held)
+		if got := !until.IsZero(); got != (d > 0 && !others) || got && until.After(now.Add(d)) {
+			h.p.w.fail("%s is held until %v for %v more, by another one: %v", name, until, d, others)
+		}
+		if others {
+			return nil
+		}
+		if c.held = now; d > 0 {
+			c.held = until
 			h.p.w.rare.Holds++
 		}
-		sh.log(false, func(st store.Backend) error { return st.Hold(context.Background(), name, time.Until(until)) })
+		held := c.held
+		sh.log(false, func(st store.Backend) error {
+			_, err := st.Hold(context.Background(), name, mine, time.Until(held))
+			return err
+		})
 		sh.foreigner(h)
 		return nil
 	})
+	if err != nil {
+		until = time.Time{}
+	}
+	return until, err
 }
 
 // Retire implements [store.Generator].

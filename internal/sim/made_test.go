@@ -25,6 +25,9 @@ func (sh *shared) refresh(k store.Key) {
 		}
 		d.exists, d.epoch, d.top = true, doc.Epoch, doc.Epoch
 	}
+	if d.parked && doc.Parked() && doc.Epoch > d.top { // it was told something that it had been told before
+		d.epoch, d.top = doc.Epoch, doc.Epoch
+	}
 	switch {
 	case doc.Head < d.told:
 		sh.w.fail("head of %s is %d, and was %d", d.key, doc.Head, d.told)

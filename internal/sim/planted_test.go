@@ -146,7 +146,7 @@ var mutants = []mutant{
 		{"materializer/lease.go", "\tanswers, err := l.ask(ctx, h, keys, false)\n", "\tanswers, err := l.ask(ctx, h, keys, true)\n"},
 	}},
 	{"the lane looks only at the oldest documents", []edit{
-		{"materializer/suspects.go", "if err == nil && (!shared && !m.suspectSince", "if err == nil && (!m.suspect(row.Key, row.Since, row.Lease) || !shared && !m.suspectSince"},
+		{"materializer/suspects.go", "if err == nil && (!shared && int64(", "if err == nil && (!m.suspect(row.Key, row.Since, row.Lease) || !shared && int64("},
 	}},
 	{"folded under the lease of another holder", []edit{
 		{"materializer/load.go", "\t\tif e.leases.lost(h, left[i], doc) {\n\t\t\tcontinue\n\t\t}\n", ""},
@@ -179,7 +179,7 @@ var mutants = []mutant{
 		{"store/memory/commit.go", "\tif other && in == of.generation {\n", "\tif other && in == of.generation && d.failure == nil && !(c.Applied > c.Loaded+1) {\n"},
 	}},
 	{"a build accepted although a source changed", []edit{
-		{"store/memory/edges.go", "\t\t\tchanged = changed || version != r.Version\n", "\t\t\tchanged = changed && version != r.Version\n"},
+		{"store/memory/edges.go", "\t\t\tchanged = changed || version != r.Version && ", "\t\t\tchanged = changed && version != r.Version && "},
 	}},
 	{"a mapping done with its first slice", []edit{
 		{"store/memory/effects.go", "\tif e.Upto == \"\" {\n\t\treturn true\n\t}\n\tround.After = e.Upto\n\treturn false\n", "\treturn true\n"},
