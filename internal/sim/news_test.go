@@ -35,8 +35,10 @@ func (sh *shared) gather() store.Listener {
 
 // tell announces what a call had to announce.
 func (h *handle) tell(pl place) {
+	h.sh.ending.Lock()
 	n := h.sh.news
 	h.sh.news = news{}
+	h.sh.ending.Unlock()
 	if len(n.dirty)+len(n.committed) == 0 && n.switched == "" {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -57,7 +58,10 @@ type shared struct {
 	pending func()
 	mute    bool
 	news    news
-	by      *handle // who need not be told; nil if nobody announces it
+	// ending orders what a call does last, when its goroutine ends with its process, before what the
+	// next call does first: for the race detector the end of a goroutine comes before nothing.
+	ending sync.Mutex
+	by     *handle // who need not be told; nil if nobody announces it
 }
 
 func newShared(w *world, open func() store.Backend) *shared {
@@ -304,10 +308,12 @@ func (h *handle) read(ctx context.Context, call string, f func() error) error {
 // write is a call that writes: do calls the store and says what changed.
 func (h *handle) write(ctx context.Context, call string, do func(late bool) error) error {
 	run := func(mute, late bool) error {
+		h.sh.ending.Lock()
 		h.sh.writing, h.sh.ctx, h.sh.mute, h.sh.news, h.sh.by = h, ctx, mute, news{}, h
 		if mute {
 			h.sh.by = nil
 		}
+		h.sh.ending.Unlock()
 		return do(late)
 	}
 	pl, err := h.enter(ctx, call, func() { run(true, true) })
