@@ -137,7 +137,7 @@ func (c *lives) add(l *life) {
 // Each call that SQLite makes to the file system fails, one at a time, in each
 // mode, while a script runs. What was said of each step is true, the store goes on
 // when the fault is gone, and nothing is lost, there twice, or damaged.
-func TestFaultAtEachCall(t *testing.T) { faultAtEachCall(t, false, stride(7, 14), 3200) }
+func TestFaultAtEachCall(t *testing.T) { faultAtEachCall(t, false, stride(9, 14), 3200) }
 
 // The same with a derived collection.
 func TestFaultAtEachCallOfDerived(t *testing.T) { faultAtEachCall(t, true, stride(31, 149), 8000) }
