@@ -21,7 +21,8 @@ type Config struct {
 	// wait, they rest as long as they work. It is what they have at rest: a generation that is
 	// being built and comes no nearer to what is served is given more every five seconds, up to all
 	// Workers, and in the end before what is served, which then rests up to 16 times as long as it
-	// works, or not at all again if that is of no use for a minute. So a build ends if all together can fold faster than operations come. See
+	// works, for five seconds at a time at the most, or not at all again if that is of no use for a
+	// minute. So a build ends if all together can fold faster than operations come. See
 	// [Generation.Share]. From 0 to 1; 0 means half.
 	BuildShare float64
 	// Queue is how many documents wait or run in memory at most, at about 53 bytes

@@ -87,22 +87,22 @@ func From[S, C any](collection Readable[S], contribute func(id string, state S, 
 // store. Errors as for [Register], and [*CycleError] if a source is made of the
 // collection by another process.
 func ByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Derived[V], error) {
-	d, kind, run, err := derivedByContributions(m, spec)
+	d, err := derivedByContributions(m, spec)
 	if err != nil {
 		return nil, err
 	}
-	return d.register(kind, run)
+	return d.register()
 }
 
-// derivedByContributions returns a derived collection that is not registered, and how its documents are run.
-func derivedByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Derived[V], kind, func(context.Context, *foldRun) folded, error) {
+// derivedByContributions returns a derived collection that is not registered.
+func derivedByContributions[C, V any](m *Materializer, spec Contributions[C, V]) (*Derived[V], error) {
 	incremental := spec.Add != nil
 	if incremental == (spec.Reduce != nil) || incremental != (spec.Remove != nil) {
-		return nil, 0, nil, &InvalidError{Field: "functions of " + spec.Name, Got: "another set of them", Want: "Reduce, or Add and Remove"}
+		return nil, &InvalidError{Field: "functions of " + spec.Name, Got: "another set of them", Want: "Reduce, or Add and Remove"}
 	}
 	if spec.Contributions == nil {
 		if err := checkJSON("contributions of "+spec.Name, reflect.TypeFor[C]()); err != nil {
-			return nil, 0, nil, err
+			return nil, err
 		}
 		spec.Contributions = jsonViews[C]{}
 	}
@@ -121,14 +121,12 @@ func derivedByContributions[C, V any](m *Materializer, spec Contributions[C, V])
 			})
 		})
 	}
-	kind, run := making, d.all
 	if incremental {
-		kind, run = adding, d.add
 		d.c.spec.Fold = foldDelta(spec)
 		spec.Reduce = addAll(spec.Add)
 	}
 	d.make = func(ctx context.Context, r *foldRun) made[V] { return reduceAll(ctx, m, r, spec) }
-	return d, kind, run, nil
+	return d, nil
 }
 
 // emitted calls a function that emits, and returns the first error of what is emitted or else

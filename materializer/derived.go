@@ -47,7 +47,7 @@ func newDerived[V any](
 }
 
 // register adds the collection and its mappings to the materializer, and to its store.
-func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded) (*Derived[V], error) {
+func (d *Derived[V]) register() (*Derived[V], error) {
 	m, spec := d.c.m, &d.c.spec
 	if err := d.complete(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (d *Derived[V]) register(k kind, run func(context.Context, *foldRun) folded
 	if err != nil {
 		return nil, err
 	}
-	if err := m.add(d.collection(k, run)); err != nil {
+	if err := m.add(d.collection()); err != nil {
 		return nil, err
 	}
 	m.refreshing.Lock()
@@ -98,8 +98,12 @@ func (d *Derived[V]) complete() error {
 }
 
 // collection returns what the engine knows of the collection and its mappings.
-func (d *Derived[V]) collection(k kind, run func(context.Context, *foldRun) folded) *collection {
+func (d *Derived[V]) collection() *collection {
 	spec := &d.c.spec
+	k, run := making, d.all
+	if d.deltas {
+		k, run = adding, d.add
+	}
 	of := &collection{
 		name: spec.Name, version: spec.Version, own: d.c.ownKey("").Collection, kind: k,
 		retry: spec.Retry, timeLimit: spec.TimeLimit, minInterval: spec.MinInterval, keepFor: spec.KeepFor, fold: run,

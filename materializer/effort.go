@@ -99,6 +99,9 @@ func (e *engine) owe(worked time.Duration) {
 // makeRoom rests for what was done since the last rest, by whichever worker, or until another
 // step is taken: for five seconds at the most, since a single fold may take long.
 func (e *engine) makeRoom(ctx context.Context) {
+	if e.owed.Load() == 0 {
+		return // most often; the swap would be a write for each hand
+	}
 	owed := time.Duration(e.owed.Swap(0))
 	if owed <= 0 {
 		return

@@ -92,9 +92,12 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 	e.lane.returned(tickets)
 	aside := false
 	for i := range tickets {
-		c := e.collection(tickets[i].Key.Collection)
-		aside = aside || c != nil && !c.served.Load()
-		e.waits.notify(e.bare(tickets[i].Key))
+		key := tickets[i].Key
+		if c := e.collection(key.Collection); c != nil {
+			aside = aside || !c.served.Load()
+			key.Collection = c.name
+		}
+		e.waits.notify(key)
 	}
 	if aside {
 		e.lookAside() // the other pool has passed it over meanwhile

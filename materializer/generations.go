@@ -128,7 +128,7 @@ func (e *HinderedError) Is(target error) bool { return target == ErrHindered }
 // done may show views that are made of both, see [Contributions]. Errors: a [*HinderedError], after which nothing is changed; [ErrNotFound]
 // if there is no such generation; those of the store.
 func (c *Collection[S, O]) Switch(ctx context.Context, force bool) error {
-	o, err := c.m.serve(ctx, c.m.collection(c.ownKey("").Collection), force, false)
+	o, err := c.m.serve(ctx, c.m.collection(c.ownKey("").Collection), store.SwitchTerms{Force: force})
 	if err != nil || o.Why == store.Unhindered {
 		return err
 	}

@@ -138,20 +138,25 @@ func TestBuildBesideOneThatFails(t *testing.T) {
 	})
 }
 
+// hangingBuild returns a process whose build of version 2, of one document, goes on when free is
+// closed. It is not started.
+func hangingBuild(t *testing.T, st store.Backend) (p *process, free chan struct{}) {
+	old := newProcess(t, st, materializer.Config{}, upTo(fold)).start()
+	old.append("a", "x")
+	settle()
+	old.halt()
+	free = make(chan struct{})
+	return newProcess(t, st, materializer.Config{}, upTo(fold, func(s text, op operation) (text, error) {
+		<-free
+		return upper(s, op)
+	})), free
+}
+
 // What another process holds for its own switch is not let go by this one.
 func TestHoldOfAnotherProcessIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(nil)
-		old := newProcess(t, st, materializer.Config{}, upTo(fold)).start()
-		old.append("a", "x")
-		settle()
-		old.halt()
-		free := make(chan struct{})
-		hangs := func(s text, op operation) (text, error) {
-			<-free
-			return upper(s, op)
-		}
-		p := newProcess(t, st, materializer.Config{}, upTo(fold, hangs))
+		p, free := hangingBuild(t, st)
 		must(st.Hold(t.Context(), "texts", time.Time{}, 4*time.Second))(t)
 		p.start()
 		time.Sleep(3 * time.Second)
@@ -184,16 +189,8 @@ func (s *rival) Hold(ctx context.Context, name string, mine time.Time, d time.Du
 func TestHoldOfAnotherProcessAtTheSameMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &rival{Backend: memory.New(nil), t: t}
-		old := newProcess(t, st, materializer.Config{}, upTo(fold)).start()
-		old.append("a", "x")
-		settle()
-		old.halt()
-		free := make(chan struct{})
-		hangs := func(s text, op operation) (text, error) {
-			<-free
-			return upper(s, op)
-		}
-		p := newProcess(t, st, materializer.Config{}, upTo(fold, hangs)).start()
+		p, free := hangingBuild(t, st)
+		p.start()
 		held := func() time.Duration { return must(st.Collections(t.Context()))(t)[0].Held }
 		for began := time.Now(); held() == 0; time.Sleep(10 * time.Millisecond) {
 			if time.Since(began) > time.Minute {

@@ -104,14 +104,27 @@ type slice struct {
 	below string
 }
 
-func (s *slice) add(key string, body []byte) error {
-	if err := store.CheckKey(store.Key{Collection: s.derived, ID: key}); err != nil {
+// checkPair returns an error if a document cannot be contributed this.
+func checkPair(to store.Key, body []byte) error {
+	if err := store.CheckKey(to); err != nil {
 		return Permanent(err)
 	}
 	if len(body) > store.MaxBody {
 		return Permanent(&InvalidError{
-			Field: fmt.Sprintf("contribution to %q", key), Got: fmt.Sprintf("%d bytes", len(body)), Want: fmt.Sprintf("at most %d", store.MaxBody),
+			Field: fmt.Sprintf("contribution to %q", to.ID), Got: fmt.Sprintf("%d bytes", len(body)), Want: fmt.Sprintf("at most %d", store.MaxBody),
 		})
+	}
+	return nil
+}
+
+// twice is the error of a source document that contributes twice to another one.
+func twice(to store.Key) error {
+	return Permanent(fmt.Errorf("refold: it contributes twice to %s", to))
+}
+
+func (s *slice) add(key string, body []byte) error {
+	if err := checkPair(store.Key{Collection: s.derived, ID: key}, body); err != nil {
+		return err
 	}
 	if key <= s.after || s.below != "" && key >= s.below {
 		return nil
@@ -133,7 +146,7 @@ func (s *slice) trim() error {
 	s.size = 0
 	for i := range s.pairs {
 		if i > 0 && s.pairs[i].Key == s.pairs[i-1].Key {
-			return Permanent(fmt.Errorf("refold: it contributes twice to %s", store.Key{Collection: s.derived, ID: s.pairs[i].Key}))
+			return twice(store.Key{Collection: s.derived, ID: s.pairs[i].Key})
 		}
 		size := int64(len(s.pairs[i].Body))
 		if i == store.MaxEffects || i > 0 && s.size+size > s.room {

@@ -76,7 +76,7 @@ func ByReads[V any](m *Materializer, spec Reads[V]) (*Derived[V], error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.register(making, d.all)
+	return d.register()
 }
 
 // derivedByReads returns a derived collection that is not registered.

@@ -156,12 +156,11 @@ func (m *Materializer) mayBeSuspects(ctx context.Context) iter.Seq2[store.Runnab
 	return func(yield func(store.Runnable, error) bool) {
 		shared := m.sharing.holder() != ""
 		for _, name := range m.generations() {
-			n, most := 0, 4*asidePage
-			if m.collection(name).served.Load() {
+			c, n, most := m.collection(name), 0, 4*asidePage
+			if c.served.Load() {
 				most = math.MaxInt
 			}
 			for row, err := range m.st.Runnable(ctx, []string{name}) {
-				c := m.collection(name)
 				if err == nil && (!shared && int64(row.Since.Position) > c.suspects.Load() || n == most) {
 					break
 				}

@@ -26,11 +26,11 @@ func (k *keeper) tryToSwitch(ctx context.Context, c *collection) (wait time.Dura
 		k.seeTo(b, c, n)
 		return lookBuild, nil
 	}
-	o, err := k.serve(ctx, c, false, true)
+	o, err := k.serve(ctx, c, store.SwitchTerms{New: true})
 	if err == nil && o.Why == store.ParkedBehind {
 		var first bool
 		if first, err = k.servesNothing(ctx, c.name); first {
-			o, err = k.serve(ctx, c, true, true)
+			o, err = k.serve(ctx, c, store.SwitchTerms{New: true, Force: true})
 		}
 	}
 	if err != nil {
@@ -79,10 +79,11 @@ func (m *Materializer) servesNothing(ctx context.Context, name string) (bool, er
 	return false, err
 }
 
-// serve is a switch to the generation of a collection. It is not one back to what others have
-// served meanwhile if that is to be new.
-func (m *Materializer) serve(ctx context.Context, c *collection, force, isNew bool) (store.Obstacle, error) {
-	o, err := m.st.Switch(ctx, c.own, store.SwitchTerms{Force: force, New: isNew, Keep: c.keepFor})
+// serve is a switch to the generation of a collection; how long the other one is kept, the
+// collection says.
+func (m *Materializer) serve(ctx context.Context, c *collection, terms store.SwitchTerms) (store.Obstacle, error) {
+	terms.Keep = c.keepFor
+	o, err := m.st.Switch(ctx, c.own, terms)
 	if err != nil || o.Why != store.Unhindered {
 		return o, err
 	}
@@ -117,7 +118,7 @@ func (k *keeper) holdAndSwitch(ctx context.Context, c *collection) error {
 		}
 		yield.At(ctx, "woken while it is held")
 		var o store.Obstacle
-		if o, err = k.serve(ctx, c, false, true); err == nil && o.Why != store.Behind && o.Why != store.TooDirty {
+		if o, err = k.serve(ctx, c, store.SwitchTerms{New: true}); err == nil && o.Why != store.Behind && o.Why != store.TooDirty {
 			break
 		}
 	}

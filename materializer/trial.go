@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/refold-go/refold/store"
 	"github.com/refold-go/refold/worker"
@@ -31,7 +32,7 @@ import (
 // Errors: those of the store and the context's cause, with what was found until then; [ErrInvalid] for
 // options or a candidate that make no sense, as one for a collection that is made by reads.
 func DryRunContributions[V, C, V2 any](ctx context.Context, d *Derived[V], candidate Contributions[C, V2], options DryRunOptions[V, V2]) (DryRunResult, error) {
-	next, _, _, err := derivedByContributions(d.c.m, candidate)
+	next, err := derivedByContributions(d.c.m, candidate)
 	if err != nil {
 		return DryRunResult{}, err
 	}
@@ -83,12 +84,7 @@ type trial[V, V2 any] struct {
 // chosen reports whether the options choose a document.
 func (t *trial[V, V2]) chosen(id string) bool {
 	if ids := t.options.IDs; len(ids) > 0 {
-		for i := range ids {
-			if ids[i] == id {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(ids, id)
 	}
 	f := t.options.Fraction
 	if f == 0 {

@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -98,12 +99,12 @@ func (t *trial[V, V2]) collect(ctx context.Context, p *trialPage, tell bool) err
 		}
 	}
 	var names []string
-	for _, s := range slices.Concat(t.old.sources, t.new.sources) {
+	for _, s := range slices.Concat(t.new.sources, t.old.sources) {
 		if !slices.Contains(names, s.name) {
 			names = append(names, s.name)
 		}
 	}
-	for _, name := range inOrder(names, t.new.sources) {
+	for _, name := range names {
 		for doc, err := range m.st.Scan(ctx, name, "", store.WithViews) {
 			if err == nil {
 				err = context.Cause(ctx)
@@ -124,25 +125,8 @@ func (t *trial[V, V2]) collect(ctx context.Context, p *trialPage, tell bool) err
 	return nil
 }
 
-// inOrder returns names, those of the sources first.
-func inOrder(names []string, sources []origin) []string {
-	all := make([]string, 0, len(names))
-	for _, s := range sources {
-		all = append(all, s.name)
-	}
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
 func compareContributions(a, b store.Contribution) int {
-	if a.Input != b.Input {
-		return a.Input - b.Input
-	}
-	return bytes.Compare([]byte(a.Source), []byte(b.Source))
+	return cmp.Or(cmp.Compare(a.Input, b.Input), cmp.Compare(a.Source, b.Source))
 }
 
 // mapBoth maps a source document with both, and adds what they give.
@@ -171,11 +155,12 @@ func given[V any](d *Derived[V], doc store.Document, name string, chosen func(st
 	}
 	seen := make(map[string]bool)
 	err = d.pairs(input, doc, func(key string, body []byte) error {
-		if err := store.CheckKey(d.c.key(key)); err != nil {
+		to := d.c.key(key)
+		if err := checkPair(to, body); err != nil {
 			return err
 		}
 		if seen[key] && !d.touch {
-			return errTwice
+			return twice(to)
 		}
 		seen[key] = true
 		if chosen(key) {
@@ -188,8 +173,6 @@ func given[V any](d *Derived[V], doc store.Document, name string, chosen func(st
 	})
 	return pairs, input, err
 }
-
-var errTwice = errors.New("refold: it contributes twice to a document")
 
 // mapAgain returns a page of contributions to a document, mapped from the sources behind a
 // contributor.

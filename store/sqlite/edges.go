@@ -103,48 +103,29 @@ func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 		read := edge{in.id, r.Key.ID}
 		was, known := recorded[read]
 		delete(recorded, read)
-		if !known {
-			gone, err := g.look(t, in, r)
-			if err != nil {
+		if known && was == r.Version {
+			continue
+		}
+		version, there, err := t.changed(in, r.Key.ID)
+		if err != nil {
+			return nil, err
+		}
+		if version != r.Version && (!known || version == was) {
+			g.another = 1
+		}
+		if !known && !there {
+			if gone, err := t.forgotten(r.Key); err != nil {
 				return nil, err
-			}
-			if gone {
+			} else if gone {
 				continue // it will not change any more, and its id is not kept
 			}
 		}
-		if known && was != r.Version {
-			version, _, err := t.changed(in, r.Key.ID)
-			if err != nil {
-				return nil, err
-			}
-			if version == was {
-				g.another = 1
-			}
-		}
-		if !known || was != r.Version {
-			e.put, e.at = append(e.put, read), append(e.at, r.Version)
-		}
+		e.put, e.at = append(e.put, read), append(e.at, r.Version)
 	}
 	for old := range recorded {
 		e.drop = append(e.drop, old)
 	}
 	return e, nil
-}
-
-// look compares what was read with what there is now, and reports whether it was
-// forgotten.
-func (g *guarded) look(t *transaction, in *collection, r *store.Read) (gone bool, err error) {
-	version, there, err := t.changed(in, r.Key.ID)
-	if err != nil {
-		return false, err
-	}
-	if !there {
-		gone, err = t.forgotten(r.Key)
-	}
-	if version != r.Version {
-		g.another = 1
-	}
-	return gone, err
 }
 
 // changed returns the number of the last change of a document that is served; 0 if there was
