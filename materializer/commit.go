@@ -63,7 +63,9 @@ func (e *engine) write(ctx context.Context, b []item) ([]store.Outcome, error) {
 		return nil, ErrGraceOver
 	}
 	defer e.gate.leave()
+	patient := e.cfg.ViewDelay > 0
 	if ctx.Err() != nil {
+		patient = false
 		// The grace is over, and what was folded until then is still worth storing, in
 		// the time that Run gives to runs which heed that.
 		var cancel context.CancelFunc
@@ -74,7 +76,26 @@ func (e *engine) write(ctx context.Context, b []item) ([]store.Outcome, error) {
 	for i := range b {
 		commits[i] = b[i].commit
 	}
+	if patient {
+		e.delay(b, commits)
+	}
 	return e.st.Commit(ctx, commits)
+}
+
+// delay says how long commits may be kept waiting. The time since which a document lacks something
+// is the store's, whose clock may differ.
+func (e *engine) delay(b []item, commits []store.Commit) {
+	waited := e.waits.waitFor(b)
+	now := time.Now()
+	for i := range b {
+		since := b[i].doc.Since.Time
+		if since.After(now) {
+			since = now
+		}
+		if !waited[i] {
+			commits[i].By = since.Add(e.cfg.ViewDelay)
+		}
+	}
 }
 
 // verdict says what becomes of a document after its commit. A run that reached

@@ -31,8 +31,14 @@ type Config struct {
 	Queue int
 	// Batch is how many documents a worker takes at once at most, to load and
 	// commit them together. It takes its share of what is queued, so that with one
-	// document queued it takes one. 0 means 64.
+	// document queued it takes one. 0 means 256.
 	Batch int
+	// ViewDelay is how old the first operation that a view lacks may become, while the store
+	// is busy with appends, before the view is written in turn with them. More views are written
+	// together then, and a document that gets several operations meanwhile is folded once. It
+	// is no delay where there is nothing else to write, or for a view that somebody waits for. If the store is shared
+	// it is a quarter of Lease at the most. 0 means 250 ms; negative means not at all; 1 min is the most.
+	ViewDelay time.Duration
 	// Bytes bounds the stored operations and views that all workers together hold in
 	// memory; a view counts twice, for the new one, and what folds make of them comes
 	// on top. A larger document is folded in slices; a single larger operation, or
@@ -67,7 +73,9 @@ type Config struct {
 }
 
 const (
-	defaultBatch         = 64
+	defaultBatch         = 256
+	defaultViewDelay     = 250 * time.Millisecond
+	longestViewDelay     = time.Minute
 	defaultBytes         = 64 << 20
 	defaultAnnouncements = 4096
 	// sliceOperations bounds a run in operations, beside the bytes: 16,384 small

@@ -91,6 +91,15 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 	if cfg.BuildShare == 0 {
 		cfg.BuildShare = 0.5
 	}
+	if cfg.ViewDelay > longestViewDelay {
+		return nil, &InvalidError{Field: "Config.ViewDelay", Got: cfg.ViewDelay.String(), Want: fmt.Sprintf("%v at the most", longestViewDelay)}
+	}
+	if cfg.ViewDelay == 0 {
+		cfg.ViewDelay = defaultViewDelay
+	}
+	if cfg.Shared {
+		cfg.ViewDelay = min(cfg.ViewDelay, cfg.Lease/4)
+	}
 	if cfg.Batch == 0 {
 		cfg.Batch = defaultBatch
 	}

@@ -51,6 +51,21 @@ func (ws *waits) remove(k store.Key, w *wait) {
 	}
 }
 
+// waitFor reports of each document of a round whether somebody waits for it.
+func (ws *waits) waitFor(b []item) (waited []bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	waited = make([]bool, len(b))
+	for i := 0; i < len(b) && len(ws.byKey) > 0; i++ {
+		k := b[i].doc.Key
+		if b[i].of != nil {
+			k.Collection = b[i].of.name
+		}
+		waited[i] = len(ws.byKey[k]) > 0
+	}
+	return waited
+}
+
 func (ws *waits) notify(k store.Key) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

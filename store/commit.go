@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // Commit is the result of one run: the new view of one document.
 type Commit struct {
 	// Key names the document, in a generation of its collection; see [CollectionName].
@@ -37,6 +39,9 @@ type Commit struct {
 	// it by these terms; nil gives it up. Whether it has run out does not matter: the
 	// guard decides.
 	Keep *LeaseTerms
+	// By is until when the commit may be kept waiting while there is something else to
+	// write, so that more are written together; zero is not at all. A store need not heed it.
+	By time.Time
 }
 
 // Outcome says what became of a commit.

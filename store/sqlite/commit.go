@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -14,7 +15,7 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 	if err := store.CheckCommits(commits); err != nil {
 		return nil, err
 	}
-	size, parks := 0, false
+	size, parks, by := 0, false, time.Time{}
 	for i := range commits {
 		size += 100 + len(commits[i].View)
 		if e := commits[i].Effects; e != nil {
@@ -24,9 +25,16 @@ func (s *Store) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 		}
 		f := commits[i].Failure
 		parks = parks || f != nil && f.Park
+		if i == 0 || commits[i].By.Before(by) {
+			by = commits[i].By
+		}
 	}
 	w := &commitWork{commits: commits}
-	if err := s.submit(ctx, newRequest(w, parks, size)); err != nil {
+	r := newRequest(w, parks, size)
+	if !parks {
+		r.by = by
+	}
+	if err := s.submit(ctx, r); err != nil {
 		return nil, err
 	}
 	s.listeners.Dirty(w.woken)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -92,18 +93,20 @@ func (q *queue) length() int {
 
 // take takes a group: the requests up to one that is never grouped, and up to the
 // bounds.
-// One that needs a sync stays behind if the group will not be synced.
+// One that needs a sync stays behind if the group will not be synced, and views do
+// while others want to write.
 func (q *queue) take(group []*request, synced bool) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	size, i := 0, 0
 	var behind []*request
+	passed := q.passLocked()
 	for ; i < len(q.requests); i++ {
 		r := q.requests[i]
 		if r.single() || len(group) == groupRequests || size > groupBytes {
 			break
 		}
-		if r.synced && !synced {
+		if r.synced && !synced || passed != nil && passed(r) {
 			behind = append(behind, r)
 			continue
 		}
@@ -116,6 +119,23 @@ func (q *queue) take(group []*request, synced bool) []*request {
 	clear(q.requests[len(rest):])
 	q.requests = rest
 	return group
+}
+
+// passLocked tells which ones are passed over because there is something to write that does
+// not wait; nil is none.
+func (q *queue) passLocked() func(r *request) bool {
+	some, others := false, false
+	for _, r := range q.requests {
+		if r.single() {
+			break
+		}
+		some, others = some || !r.by.IsZero(), others || r.by.IsZero()
+	}
+	if !some || !others {
+		return nil
+	}
+	now := time.Now()
+	return func(r *request) bool { return now.Before(r.by) }
 }
 
 // remove takes one request out.

@@ -4,12 +4,14 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
 
 // TestQueue takes a group from a queue with these requests: s needs a sync, v
-// does not, u is an Update, w was withdrawn, B is too big for others beside it.
+// does not, u is an Update, w was withdrawn, B is too big for others beside it, p may
+// wait for long and o has waited for as long as it may.
 func TestQueue(t *testing.T) {
 	for _, test := range []struct {
 		queue        string
@@ -26,9 +28,19 @@ func TestQueue(t *testing.T) {
 		{queue: "us", synced: true, lend: true},
 		{queue: "wus", synced: true, lend: true},
 		{queue: "vBs", synced: true, group: "vB", rest: "s"},
+		{queue: "p", group: "p"},
+		{queue: "pp", group: "pp"},
+		{queue: "po", group: "po"},
+		{queue: "pv", group: "v", rest: "p"},
+		{queue: "psp", synced: true, group: "s", rest: "pp"},
+		{queue: "opsp", synced: true, group: "os", rest: "pp"},
+		{queue: "pus", group: "p", rest: "us"},
+		{queue: "pwus", group: "p", rest: "us"},
+		{queue: "psus", synced: true, group: "s", rest: "pus"},
 		// Those that came after the level was chosen.
 		{queue: "vsvs", synced: true, as: new(false), group: "vv", rest: "ss"},
 		{queue: "svusv", synced: true, as: new(false), group: "v", rest: "susv"},
+		{queue: "ps", synced: true, as: new(false), rest: "ps"},
 	} {
 		t.Run(test.queue, func(t *testing.T) {
 			q := newQueue()
@@ -40,6 +52,10 @@ func TestQueue(t *testing.T) {
 					r.lend = make(chan *sql.Tx, 1)
 				case 'w':
 					r.state.Store(withdrawnByCaller)
+				case 'p':
+					r.by = time.Now().Add(time.Hour)
+				case 'o':
+					r.by = time.Now().Add(-1)
 				case 'B':
 					r.size = groupBytes
 				}
@@ -56,7 +72,7 @@ func TestQueue(t *testing.T) {
 				return string(s)
 			}
 			some, synced, lend := q.look()
-			if some != (test.group != "" || test.lend) || synced != test.synced || (lend != nil) != test.lend {
+			if some != (test.group+test.rest != "" || test.lend) || synced != test.synced || (lend != nil) != test.lend {
 				t.Errorf("look: %v, %v, %v", some, synced, lend)
 			}
 			if test.lend {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/refold-go/refold/store"
 )
@@ -34,6 +35,8 @@ type request struct {
 	synced bool
 	// size is about how many bytes it writes.
 	size int
+	// by is until when it lets others pass; zero is not at all.
+	by time.Time
 
 	state atomic.Uint32
 	// left is set by a caller whose context ended when the request was taken: it

@@ -1,0 +1,106 @@
+package materializer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/refold-go/refold/materializer"
+	"github.com/refold-go/refold/store"
+	"github.com/refold-go/refold/store/memory"
+)
+
+// timed is a store that keeps until when its last commit may wait, and whose clock is ahead.
+type timed struct {
+	*memory.Store
+	ahead time.Duration
+	by    time.Time
+}
+
+func (s *timed) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
+	docs, err := s.Store.Load(ctx, keys, parts)
+	for i := range docs {
+		docs[i].Since.Time = docs[i].Since.Time.Add(s.ahead)
+	}
+	return docs, err
+}
+
+func (s *timed) Commit(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
+	s.by = commits[0].By
+	return s.Store.Commit(ctx, commits)
+}
+
+// A view may wait for what else is to be written until its first operation is as old as
+// Config.ViewDelay says, unless somebody waits for it or Run is to end. In each row the document
+// is loaded 100 ms after its operation was stored.
+func TestViewDelay(t *testing.T) {
+	const old = 100 * time.Millisecond
+	for _, row := range []struct {
+		name   string
+		cfg    materializer.Config
+		ahead  time.Duration
+		waited bool          // somebody waits for the view
+		ending bool          // the grace is over
+		want   time.Duration // from the operation; 0 is not at all
+	}{
+		{name: "default", want: 250 * time.Millisecond},
+		{name: "set", cfg: materializer.Config{ViewDelay: time.Second}, want: time.Second},
+		{name: "overdue", cfg: materializer.Config{ViewDelay: time.Millisecond}, want: time.Millisecond},
+		{name: "none", cfg: materializer.Config{ViewDelay: -1}},
+		{name: "shared", cfg: materializer.Config{ViewDelay: time.Minute, Shared: true, Lease: 4 * time.Second}, want: time.Second},
+		{name: "waited for", waited: true},
+		{name: "ending", cfg: materializer.Config{Grace: -1}, ending: true},
+		{name: "a clock that is ahead", ahead: time.Hour, want: old + 250*time.Millisecond},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, h := &timed{Store: memory.New(nil), ahead: row.ahead}, newHold()
+				row.cfg.Workers = 1
+				r := newRig(t, st, row.cfg, specOf(h.fold))
+				began := time.Now()
+				token := r.append("a", "hold")
+				time.Sleep(old)
+				r.start()
+				<-h.reached
+				read := make(chan error, 1)
+				if row.waited {
+					go func() {
+						_, err := r.texts.Get(t.Context(), "a", materializer.AtLeast(token))
+						read <- err
+					}()
+					settle()
+				}
+				if row.ending {
+					r.stop(nil)
+					settle()
+				}
+				close(h.goOn)
+				settle()
+				want := began.Add(row.want)
+				if row.want == 0 {
+					want = time.Time{}
+				}
+				if !st.by.Equal(want) {
+					t.Errorf("the view may wait until %v, want %v", st.by, want)
+				}
+				if row.waited {
+					if err := <-read; err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestViewDelayIsAMinuteAtTheMost(t *testing.T) {
+	st := memory.New(nil)
+	if _, err := materializer.New(st, materializer.Config{ViewDelay: time.Minute + 1}); !errors.Is(err, materializer.ErrInvalid) {
+		t.Errorf("New: %v", err)
+	}
+	if _, err := materializer.New(st, materializer.Config{ViewDelay: time.Minute}); err != nil {
+		t.Error(err)
+	}
+}
