@@ -36,8 +36,9 @@ type Config struct {
 	// ViewDelay is how old the first operation that a view lacks may become, while the store
 	// is busy with appends, before the view is written in turn with them. More views are written
 	// together then, and a document that gets several operations meanwhile is folded once. It
-	// is no delay where there is nothing else to write, or for a view that somebody waits for. If the store is shared
-	// it is a quarter of Lease at the most. 0 means 250 ms; negative means not at all; 1 min is the most.
+	// is no delay where there is nothing else to write, or for a view that somebody waits for when
+	// it is made. If the store is shared it is a quarter of Lease at the most. 0 means 250 ms;
+	// negative means not at all; 1 min is the most.
 	ViewDelay time.Duration
 	// Bytes bounds the stored operations and views that all workers together hold in
 	// memory; a view counts twice, for the new one, and what folds make of them comes
