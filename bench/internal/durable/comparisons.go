@@ -3,9 +3,11 @@ package durable
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/refold-go/refold/bench/internal/harness"
 	"github.com/refold-go/refold/bench/internal/limits"
+	"github.com/refold-go/refold/materializer"
 	"github.com/refold-go/refold/store/sqlite"
 )
 
@@ -115,7 +117,11 @@ func jobComparison() harness.Comparison {
 		Name:        "job",
 		About:       "100,000 operations over 10,000 documents, one an append, 64 appenders, until each is in its view and no job is left (in views/s: until each is in its view); slow peers do a share with as many operations a document",
 		Figures:     jobFigures,
-		Contestants: []harness.Contestant{ours(with(onSQLite(sqlite.SyncFull), realJob(1)))},
+		Contestants: []harness.Contestant{
+			ours(with(onSQLite(sqlite.SyncFull), realJob(1))),
+			{Name: "refold, 1 s", Kind: harness.Variant, Settings: "as refold, with Config.ViewDelay of 1 s",
+				Run: with(configured(sqlite.SyncFull, materializer.Config{ViewDelay: time.Second}), realJob(1))},
+		},
 		Goals: []harness.Goal{
 			{Figure: "operations/s", Against: harness.BestPeer, Bound: 10},
 			{Figure: "operations/s", Against: harness.BestPeer, Bound: 20},

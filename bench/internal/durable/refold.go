@@ -16,6 +16,7 @@ import (
 // refold is a materializer over a store of its own.
 type refold struct {
 	store      store.Backend
+	config     materializer.Config
 	closeStore func() error
 	m          *materializer.Materializer
 	documents  *materializer.Collection[view, operation]
@@ -23,22 +24,26 @@ type refold struct {
 
 // onSQLite opens a store in a file, with everything else as it is by default.
 func onSQLite(sync sqlite.Sync) func(dir string) (*refold, error) {
+	return configured(sync, materializer.Config{})
+}
+
+func configured(sync sqlite.Sync, cfg materializer.Config) func(dir string) (*refold, error) {
 	return func(dir string) (*refold, error) {
 		st, err := sqlite.Open(filepath.Join(dir, "refold.db"), &sqlite.Options{Sync: sync})
 		if err != nil {
 			return nil, err
 		}
-		return newRefold(st, st.Close)
+		return newRefold(st, st.Close, cfg)
 	}
 }
 
 func inMemory(string) (*refold, error) {
 	st := memory.New(nil)
-	return newRefold(st, st.Close)
+	return newRefold(st, st.Close, materializer.Config{})
 }
 
-func newRefold(st store.Backend, closeStore func() error) (*refold, error) {
-	r := &refold{store: st, closeStore: closeStore}
+func newRefold(st store.Backend, closeStore func() error, cfg materializer.Config) (*refold, error) {
+	r := &refold{store: st, config: cfg, closeStore: closeStore}
 	err := r.register()
 	if err != nil {
 		closeStore()
@@ -47,7 +52,7 @@ func newRefold(st store.Backend, closeStore func() error) (*refold, error) {
 }
 
 func (r *refold) register() (err error) {
-	if r.m, err = materializer.New(r.store, materializer.Config{}); err != nil {
+	if r.m, err = materializer.New(r.store, r.config); err != nil {
 		return err
 	}
 	r.documents, err = materializer.Register(r.m, materializer.Spec[view, operation]{
