@@ -77,25 +77,9 @@ func (e *engine) write(ctx context.Context, b []item) ([]store.Outcome, error) {
 		commits[i] = b[i].commit
 	}
 	if patient {
-		e.delay(b, commits)
+		e.waits.delay(b, commits, e.cfg.ViewDelay)
 	}
 	return e.st.Commit(ctx, commits)
-}
-
-// delay says how long commits may be kept waiting. The time since which a document lacks something
-// is the store's, whose clock may differ.
-func (e *engine) delay(b []item, commits []store.Commit) {
-	waited := e.waits.waitFor(b)
-	now := time.Now()
-	for i := range b {
-		since := b[i].doc.Since.Time
-		if since.After(now) {
-			since = now
-		}
-		if !waited[i] {
-			commits[i].By = since.Add(e.cfg.ViewDelay)
-		}
-	}
 }
 
 // verdict says what becomes of a document after its commit. A run that reached

@@ -31,7 +31,7 @@ type Config struct {
 	Queue int
 	// Batch is how many documents a worker takes at once at most, to load and
 	// commit them together. It takes its share of what is queued, so that with one
-	// document queued it takes one. 0 means 256.
+	// document queued it takes one. 0 means 128.
 	Batch int
 	// ViewDelay is how old the first operation that a view lacks may become, while the store
 	// is busy with appends, before the view is written in turn with them. More views are written
@@ -74,7 +74,7 @@ type Config struct {
 }
 
 const (
-	defaultBatch         = 256
+	defaultBatch         = 128
 	defaultViewDelay     = 250 * time.Millisecond
 	longestViewDelay     = time.Minute
 	defaultBytes         = 64 << 20

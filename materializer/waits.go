@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
@@ -51,19 +52,24 @@ func (ws *waits) remove(k store.Key, w *wait) {
 	}
 }
 
-// waitFor reports of each document of a round whether somebody waits for it.
-func (ws *waits) waitFor(b []item) (waited []bool) {
+// delay says how long the commits of a round may be kept waiting: not at all if somebody waits for
+// the document. The time since which one lacks something is the store's, whose clock may differ.
+func (ws *waits) delay(b []item, commits []store.Commit, most time.Duration) {
+	now := time.Now()
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	waited = make([]bool, len(b))
-	for i := 0; i < len(b) && len(ws.byKey) > 0; i++ {
-		k := b[i].doc.Key
+	for i := range b {
+		k, since := b[i].doc.Key, b[i].doc.Since.Time
 		if b[i].of != nil {
 			k.Collection = b[i].of.name
 		}
-		waited[i] = len(ws.byKey[k]) > 0
+		if since.After(now) {
+			since = now
+		}
+		if len(ws.byKey[k]) == 0 {
+			commits[i].By = since.Add(most)
+		}
 	}
-	return waited
 }
 
 func (ws *waits) notify(k store.Key) {
