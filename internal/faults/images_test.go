@@ -277,7 +277,7 @@ func TestPowerCutImages(t *testing.T) {
 		name  string
 		sync  sqlite.Sync
 		times int
-	}{{"full", sqlite.SyncFull, 4}, {"normal", sqlite.SyncNormal, 2}} {
+	}{{"full", sqlite.SyncFull, 3}, {"normal", sqlite.SyncNormal, 2}} {
 		t.Run(test.name, func(t *testing.T) {
 			h, _, err := record(&sqlite.Options{Readers: 1, Sync: test.sync}, memoryFolder(t), faultvfs.Fault{})
 			if err != nil {
