@@ -78,8 +78,9 @@ func NewTable(limit, takers int) *Table {
 func (t *Table) Signal(k store.Key) bool {
 	hash := t.hash(k)
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.signalLocked(k, hash)
+	fits := t.signalLocked(k, hash)
+	t.mu.Unlock()
+	return fits
 }
 
 // SignalAll is Signal for each key, in order, in one critical section.
@@ -153,8 +154,7 @@ func (t *Table) Take(ctx context.Context, buf []Ticket) (int, error) {
 }
 
 func (t *Table) takeLocked(buf []Ticket) int {
-	share := (t.counts.Queued + t.takers - 1) / t.takers
-	n := min(len(buf), share)
+	n := min(len(buf), t.shareLocked())
 	for i := range n {
 		slot := t.popLocked()
 		if slot+1 == t.sample.slot {
@@ -163,12 +163,23 @@ func (t *Table) takeLocked(buf []Ticket) int {
 		e := t.slab.at(slot)
 		t.turn++
 		e.state, e.link, e.absorbed = Running, t.turn, 0
-		buf[i] = Ticket{Key: store.Key{Collection: t.collections.name(e.collection), ID: e.id}, slot: slot, turn: t.turn}
+		ticket := &buf[i] // field by field: a whole one is made elsewhere and copied, which took 5 ns
+		ticket.Key.Collection, ticket.Key.ID = t.collections.name(e.collection), e.id
+		ticket.slot, ticket.turn = slot, t.turn
 	}
 	t.counts.Running += n
 	t.counts.Takes += int64(n)
 	t.passOnLocked()
 	return n
+}
+
+// shareLocked returns how much of the queue is one worker's share. A division takes
+// as long as looking for an entry, and most of the time there is nothing to divide.
+func (t *Table) shareLocked() int {
+	if t.counts.Queued <= t.takers {
+		return min(t.counts.Queued, 1)
+	}
+	return (t.counts.Queued + t.takers - 1) / t.takers
 }
 
 // passOnLocked is called by whoever leaves the queue: while a document is in it,
