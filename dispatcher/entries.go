@@ -1,10 +1,6 @@
 package dispatcher
 
-import (
-	"hash/maphash"
-
-	"github.com/refold-go/refold/store"
-)
+import "github.com/refold-go/refold/store"
 
 // entry is 32 bytes: an entry and its cell in the index are 43 to 53 bytes a
 // document.
@@ -70,14 +66,4 @@ func (t *Table) findLocked(k store.Key, hash uint32) (slot uint32, found bool) {
 			return slot, true
 		}
 	}
-}
-
-// hash tells collections apart by the length and the last letter of their names
-// alone: they are few, and hashing the name too was a quarter of a signal's time.
-func (t *Table) hash(k store.Key) uint32 {
-	h := maphash.String(t.seed, k.ID)
-	if n := len(k.Collection); n > 0 {
-		h ^= (uint64(n)<<8 | uint64(k.Collection[n-1])) * 0x9e3779b97f4a7c15
-	}
-	return uint32(h ^ h>>32) // #nosec G115 -- a hash may be cut
 }

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"hash/maphash"
 	"time"
 
 	"github.com/refold-go/refold/internal/yield"
@@ -28,7 +27,7 @@ func (t *Ticket) Turn() uint32 { return t.turn }
 // them. All methods may be called at once from any number of goroutines. It reads
 // no clock, but for [Table.SampleWaits].
 type Table struct {
-	seed   maphash.Seed
+	hasher
 	limit  int // most entries that are queued, running or requeue
 	takers int
 	wake   chan struct{} // for the feed: something to read, or another due time
@@ -65,7 +64,7 @@ func NewTable(limit, takers int) *Table {
 		limit = DefaultLimit
 	}
 	return &Table{
-		seed:   maphash.MakeSeed(),
+		hasher: newHasher(),
 		limit:  limit,
 		takers: max(takers, 1),
 		wake:   make(chan struct{}, 1),
