@@ -84,10 +84,20 @@ func (t *Table) Signal(k store.Key) bool {
 
 // SignalAll is Signal for each key, in order, in one critical section.
 func (t *Table) SignalAll(keys []store.Key) {
+	if len(keys) == 1 {
+		t.Signal(keys[0])
+		return
+	}
+	var some [64]uint32
+	hashes := t.hashSome(&some, keys)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, k := range keys {
-		t.signalLocked(k, t.hash(k))
+	for len(keys) > 0 {
+		for i, hash := range hashes {
+			t.signalLocked(keys[i], hash)
+		}
+		keys = keys[len(hashes):]
+		hashes = t.hashSome(&some, keys)
 	}
 }
 

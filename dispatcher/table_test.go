@@ -198,6 +198,23 @@ func TestOneIDInTwoCollectionsIsTwoDocuments(t *testing.T) {
 	f.take(other)
 }
 
+func TestSignalAllIsSignalForEachInOrder(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 63, 64, 65, 128, 1000} {
+		f := newFixture(t, 2000)
+		keys, want := keys(n), []string{}
+		for _, k := range keys {
+			want = append(want, k.ID)
+		}
+		f.SignalAll(append(keys, keys...))
+		if got := queued(f.Table); !slices.Equal(got, want) {
+			t.Errorf("of %d keys %d are queued, or in another order", n, len(got))
+		}
+		if got := f.Counts(); got.Signals != int64(2*n) || got.Absorbed != int64(n) {
+			t.Errorf("%d keys, twice each: %+v", n, got)
+		}
+	}
+}
+
 // The poke of the feed: a document that is delayed may be due before all others.
 func TestDelayWakesTheFeed(t *testing.T) {
 	f := newFixture(t, 10)
