@@ -76,7 +76,9 @@ func NewTable(limit, takers int) *Table {
 // is.
 func (t *Table) Signal(k store.Key) bool {
 	hash := t.hash(k)
-	t.mu.Lock()
+	if !t.mu.TryLock() {
+		t.mu.lockBusy()
+	}
 	fits := t.signalLocked(k, hash)
 	t.mu.Unlock()
 	return fits
