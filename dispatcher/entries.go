@@ -44,8 +44,7 @@ func (t *Table) popLocked() (slot uint32) {
 
 func (t *Table) insertLocked(k store.Key, hash uint32) (slot uint32) {
 	slot = t.slab.alloc()
-	e := t.slab.at(slot)
-	e.id, e.hash, e.absorbed, e.collection = k.ID, hash, 0, t.collections.number(k.Collection)
+	*t.slab.at(slot) = entry{id: k.ID, hash: hash, collection: t.collections.number(k.Collection)}
 	t.index.insert(hash, slot)
 	return slot
 }

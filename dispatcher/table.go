@@ -165,7 +165,8 @@ func (t *Table) Take(ctx context.Context, buf []Ticket) (int, error) {
 }
 
 func (t *Table) takeLocked(buf []Ticket) int {
-	n := min(len(buf), t.shareLocked())
+	share := (t.counts.Queued + t.takers - 1) / t.takers
+	n := min(len(buf), share)
 	for i := range n {
 		slot := t.popLocked()
 		if slot+1 == t.sample.slot {
@@ -182,15 +183,6 @@ func (t *Table) takeLocked(buf []Ticket) int {
 	t.counts.Takes += int64(n)
 	t.passOnLocked()
 	return n
-}
-
-// shareLocked returns how much of the queue is one worker's share. A division takes
-// as long as looking for an entry, and most of the time there is nothing to divide.
-func (t *Table) shareLocked() int {
-	if t.counts.Queued <= t.takers {
-		return min(t.counts.Queued, 1)
-	}
-	return (t.counts.Queued + t.takers - 1) / t.takers
 }
 
 // passOnLocked is called by whoever leaves the queue: while a document is in it,
