@@ -126,16 +126,14 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 		if p.Duplicate {
 			continue
 		}
-		op := operation{
-			Operation: store.Operation{Seq: p.Seq, Position: p.Position, History: a.History, Entry: cloneEntry(a.Entries[i])},
-			appended:  now,
-		}
+		op := s.log.add(p.Position)
+		op.Operation = store.Operation{Seq: p.Seq, Position: p.Position, History: a.History, Entry: cloneEntry(a.Entries[i])}
+		op.of, op.appended = d.content, now.UnixNano()
 		op.Time = op.Time.UTC()
 		if op.Time.IsZero() {
 			op.Time = now
 		}
 		d.operations = append(d.operations, op)
-		s.log = append(s.log, logged{d.content, op.Seq})
 		if op.ID != "" {
 			if d.ids == nil {
 				d.ids = make(map[string]int64)
@@ -160,7 +158,7 @@ func (d *document) withID(id string) *operation {
 		return nil
 	}
 	if seq := d.ids[id]; seq > 0 {
-		return &d.operations[seq-1]
+		return d.operations[seq-1]
 	}
 	return nil
 }

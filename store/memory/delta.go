@@ -19,12 +19,12 @@ func (s *Store) tellLocked(g *generation, id string, since store.Since, history 
 	if !d.dirty() || since.Position < d.made.lowest.Position {
 		d.made.lowest = since
 	}
-	delta := operation{
+	delta := &operation{
 		Operation: store.Operation{Position: since.Position, History: history, Entry: store.Entry{Time: since.Time, Body: append([]byte{}, body...)}},
-		appended:  since.Time,
+		appended:  since.Time.UnixNano(),
 	}
-	if !d.parked() || !s.mergeLocked(d, &delta) {
-		d.put(&delta, g.derived.deltas)
+	if !d.parked() || !s.mergeLocked(d, delta) {
+		d.put(delta, g.derived.deltas)
 	}
 	g.enterLocked(d)
 	if !d.parked() {
@@ -39,11 +39,11 @@ func (d *document) put(delta *operation, deltas bool) {
 	d.made.head++
 	d.made.last, delta.Seq = delta.Position, d.made.head
 	if last := len(d.operations) - 1; !deltas && last > 0 {
-		delta.takeIn(&d.operations[last])
-		d.operations[last] = *delta
+		delta.takeIn(d.operations[last])
+		d.operations[last] = delta
 		return
 	}
-	d.operations = append(d.operations, *delta)
+	d.operations = append(d.operations, delta)
 }
 
 // mergeLocked lets the last delta of the same contributor, of a parked document, have what
@@ -60,8 +60,8 @@ func (s *Store) mergeLocked(d *document, delta *operation) bool {
 		}
 		was.After = now.After
 		delta.Seq, delta.Body = d.operations[i].Seq, store.AppendDelta(nil, was)
-		delta.takeIn(&d.operations[i])
-		d.operations[i] = *delta
+		delta.takeIn(d.operations[i])
+		d.operations[i] = delta
 		s.changes++
 		d.epoch = s.changes
 		return true
@@ -98,8 +98,8 @@ func (d *document) settle() {
 	d.operations = slices.Delete(d.operations, 0, len(d.between(0, d.applied)))
 	d.made.lowest = store.Since{}
 	for i := range d.operations {
-		if o := &d.operations[i]; i == 0 || o.Position < d.made.lowest.Position {
-			d.made.lowest = store.Since{Position: o.Position, Time: o.appended}
+		if o := d.operations[i]; i == 0 || o.Position < d.made.lowest.Position {
+			d.made.lowest = o.since()
 		}
 	}
 }

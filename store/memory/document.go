@@ -14,7 +14,7 @@ type content struct {
 	// index is where it is among the contents of its collection.
 	index int
 	// operations has operation n at index n-1; deltas that are applied are not there.
-	operations []operation
+	operations []*operation
 	// ids has the seq of each operation with an id; nil if there is none.
 	ids map[string]int64
 	// discards are in order of seq.
@@ -43,8 +43,15 @@ type document struct {
 // operation is an operation as it was placed, its memory owned by the store.
 type operation struct {
 	store.Operation
-	// appended is the store's clock, even if the application gave a time.
-	appended time.Time
+	// appended is the store's clock in nanoseconds, even if the application gave a time.
+	appended int64
+	// of is the operation's document; nil for a delta, which is not in the log.
+	of *content
+}
+
+// since returns where the operation is among all.
+func (o *operation) since() store.Since {
+	return store.Since{Position: o.Position, Time: time.Unix(0, o.appended).UTC()}
 }
 
 // head returns the seq of the last operation. The document may be nil.
@@ -59,7 +66,7 @@ func (d *document) head() int64 {
 }
 
 // between returns the operations of some seqs that are there. The document may be nil.
-func (d *document) between(from, to int64) []operation {
+func (d *document) between(from, to int64) []*operation {
 	if d == nil {
 		return nil
 	}
@@ -119,8 +126,7 @@ func (d *document) since() store.Since {
 	if d.made != nil {
 		return d.made.lowest
 	}
-	first := &d.operations[d.applied]
-	return store.Since{Position: first.Position, Time: first.appended}
+	return d.operations[d.applied].since()
 }
 
 // snapshot returns a copy of what the store knows, for a caller to keep who calls the

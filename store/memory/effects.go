@@ -196,8 +196,7 @@ func (s *Store) withdrawLocked(m *mapping, id string) (told []store.Key) {
 // blank takes a contributor out of the deltas that there are.
 func (g *generation) blank(by store.Contributor) {
 	for _, d := range g.documents {
-		for i := range d.operations {
-			op := &d.operations[i]
+		for _, op := range d.operations {
 			if delta, err := store.ParseDelta(op.Body); err == nil && delta.Contributor == by {
 				op.Body = []byte{}
 			}

@@ -40,7 +40,7 @@ func (s *Store) forget(ctx context.Context, key store.Key) (dirty []store.Key, e
 			g.removeLocked(key.ID)
 		}
 		c.contents[d.index] = nil
-		s.unlogLocked(func(gone *content) bool { return gone == d.content })
+		s.log.remove(d.operations)
 	}
 	return dirty, nil
 }
@@ -84,7 +84,11 @@ func (s *Store) Drop(ctx context.Context, collection string) error {
 				Field: "collection to drop", Got: collection + ", of which " + c.dependents[0].of() + " is made", Want: "one that nothing is made of",
 			}
 		}
-		s.unlogLocked(func(gone *content) bool { return gone.key.Collection == collection })
+		for _, gone := range c.contents {
+			if gone != nil {
+				s.log.remove(gone.operations)
+			}
+		}
 		delete(s.collections, collection)
 		s.changes++
 		s.dropped = s.changes

@@ -39,7 +39,7 @@ type Store struct {
 	claims      claims
 	end         store.Position
 	changes     int64 // the number of the last change: of a view, or of an epoch
-	log         []logged
+	log         log
 	collections map[string]*collection
 	// forgotten has the hash of each key that is refused for ever.
 	forgotten map[[sha256.Size]byte]struct{}
@@ -120,7 +120,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	s.collections, s.log = nil, nil
+	s.collections, s.log = nil, log{}
 	s.mu.Unlock()
 	if first {
 		s.listeners.Closed()

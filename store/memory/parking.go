@@ -69,7 +69,7 @@ func (s *Store) discard(ctx context.Context, discard store.Discard) (dirty []sto
 	if discard.Seq < 1 || discard.Seq > d.head() {
 		return nil, fmt.Errorf("%w: operation %d of %s", store.ErrNotFound, discard.Seq, discard.Key)
 	}
-	op := &d.operations[discard.Seq-1]
+	op := d.operations[discard.Seq-1]
 	switch {
 	case op.Discarded:
 		return nil, nil

@@ -33,40 +33,39 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 		return nil, err
 	}
 	pages := make([][]store.Operation, len(ranges))
+	var few [64][]*operation
+	found := few[:0] // what goes into each page
 	count, size := 0, int64(0)
-	for i, r := range ranges {
+	for _, r := range ranges {
 		_, d := s.namedLocked(r.Key)
 		to := d.head()
 		if r.To > 0 {
 			to = min(to, r.To)
 		}
 		all := d.between(r.From, to)
-		fit, bytes := 0, 0 // the first that does not fit, and the size of the others
-		full := false
+		fit, full := 0, false // the first that does not fit
 		for ; fit < len(all); fit++ {
-			op := &all[fit]
-			size += int64(len(op.Body) + len(op.Meta))
-			full = budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size > budget.Bytes
+			more := int64(len(all[fit].Body) + len(all[fit].Meta))
+			full = budget.Operations > 0 && count >= budget.Operations || budget.Bytes > 0 && size+more > budget.Bytes
 			if full = full && count > 0; full {
 				break
 			}
-			bytes += len(op.Body) + len(op.Meta)
+			size += more
 			count++
 		}
-		if fit > 0 {
-			pages[i] = copyOperations(all[:fit], bytes)
-		}
+		found = append(found, all[:fit])
 		if full {
 			break
 		}
 	}
+	copyOperations(pages, found, count, size)
 	return pages, nil
 }
 
-// copyOperations returns copies for the caller to keep. All bodies and metas, of
-// which bytes is the size, are in one piece of memory.
-func copyOperations(stored []operation, bytes int) []store.Operation {
-	copied, memory := make([]store.Operation, len(stored)), make([]byte, 0, bytes)
+// copyOperations fills pages with copies for the caller to keep. All operations, and all
+// bodies and metas, of which these are the numbers, are in one piece of memory each.
+func copyOperations(pages [][]store.Operation, found [][]*operation, count int, bytes int64) {
+	copied, memory := make([]store.Operation, 0, count), make([]byte, 0, bytes)
 	piece := func(b []byte) []byte {
 		if b == nil {
 			return nil
@@ -75,12 +74,18 @@ func copyOperations(stored []operation, bytes int) []store.Operation {
 		memory = append(memory, b...)
 		return memory[from:len(memory):len(memory)]
 	}
-	for i := range stored {
-		op := stored[i].Operation
-		op.Meta, op.Body = piece(op.Meta), piece(op.Body)
-		copied[i] = op
+	for i, of := range found {
+		if len(of) == 0 {
+			continue
+		}
+		first := len(copied)
+		for _, op := range of {
+			copied = append(copied, op.Operation)
+			op := &copied[len(copied)-1]
+			op.Meta, op.Body = piece(op.Meta), piece(op.Body)
+		}
+		pages[i] = copied[first:len(copied):len(copied)]
 	}
-	return copied
 }
 
 // Resolve implements [store.Resolver].
