@@ -21,7 +21,7 @@ type engine struct {
 	budget *budget
 	slow   keySet // documents that are taken one by one
 	views  sizes
-	hot    *hot
+	hot    *hot // nil if the store is shared, or resident
 	lane   *lane
 	aside  *aside
 	// urgent tells that what is served waits for a generation beside it, and owed for how long
@@ -55,7 +55,6 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 		Materializer: m,
 		fail:         fail,
 		budget:       newBudget(m.cfg.Bytes, workers, stopping),
-		hot:          newHot(m.cfg.Bytes),
 		busy:         make(chan struct{}, 1),
 		exerted:      make(chan struct{}),
 		stopping:     stopping,
@@ -64,8 +63,10 @@ func newEngine(m *Materializer, fail context.CancelCauseFunc, stopping <-chan st
 	e.lane = &lane{e: e, inHand: make(map[store.Key]struct{}), passed: make(map[store.Key]struct{}), unmarked: make(map[store.Key]*store.Failure), marked: make(map[store.Key]*store.Failure)}
 	m.suspects.lane.Store(e.lane)
 	m.beside.Store(e.aside)
+	if _, resident := m.st.(store.Resident); !resident && !m.cfg.Shared {
+		e.hot = newHot(m.cfg.Bytes)
+	}
 	if m.cfg.Shared {
-		e.hot = nil
 		e.leases = &leases{e: e, holder: m.sharing.holder(), terms: m.cfg.terms()}
 	}
 	return e
@@ -104,9 +105,14 @@ func (e *engine) Done(tickets []dispatcher.Ticket, results []dispatcher.Result) 
 	}
 }
 
-// stored is told of what an append has stored.
-func (e *engine) stored(appends []store.Append, appended store.Appended, at time.Time) {
-	e.hot.appended(e.registry.Load(), appends, appended, at)
+// stored returns what is to be told of what an append has stored, nil if nothing keeps it.
+func (e *engine) stored() func([]store.Append, store.Appended, time.Time) {
+	if e.hot == nil {
+		return nil
+	}
+	return func(appends []store.Append, appended store.Appended, at time.Time) {
+		e.hot.appended(e.registry.Load(), appends, appended, at)
+	}
 }
 
 // begin registers what a worker has taken, until end.

@@ -19,7 +19,7 @@ import (
 // dropped as it is taken; only a commit that the store accepted brings it back. If
 // somebody else has changed the document meanwhile, the guard of the commit finds
 // that out, and the next run reads the store. If the store is shared somebody else does
-// so all the time: then it is nil, and keeps nothing.
+// so all the time, and in memory reading is as cheap: then it is nil, and keeps nothing.
 type hot struct {
 	// limit is how many bytes each of the two generations holds about.
 	limit int64
@@ -65,9 +65,6 @@ func newHot(bytes int64) *hot {
 // appended takes up what an append stored, for the generations that are made here and
 // the documents that are kept.
 func (h *hot) appended(r *registry, appends []store.Append, appended store.Appended, at time.Time) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range appends {

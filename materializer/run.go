@@ -94,7 +94,7 @@ func (m *Materializer) run(ctx context.Context) error {
 	defer fail(nil)
 	e := newEngine(m, fail, ctx.Done())
 	defer m.st.Listen(store.Listener{
-		Stored:   e.stored,
+		Stored:   e.stored(),
 		Dirty:    m.announce,
 		Switched: m.heardOfSwitch,
 	})()

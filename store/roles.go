@@ -249,3 +249,10 @@ type DerivedChecker interface {
 	// be called at any time. What is being removed is passed over.
 	CheckDerived(ctx context.Context) error
 }
+
+// Resident is the role of a store that is in memory, so that reading costs a copy and no
+// more. It is optional; a materializer keeps nothing of what is read from there.
+type Resident interface {
+	// Resident does nothing.
+	Resident()
+}

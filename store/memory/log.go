@@ -111,4 +111,3 @@ func (s *Store) logPage(ctx context.Context, after, upTo store.Position) ([]stor
 	}
 	return page, nil
 }
-

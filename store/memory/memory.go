@@ -50,6 +50,7 @@ type Store struct {
 var (
 	_ store.Backend        = (*Store)(nil)
 	_ store.DerivedChecker = (*Store)(nil)
+	_ store.Resident       = (*Store)(nil)
 )
 
 type collection struct {
@@ -127,6 +128,9 @@ func (s *Store) Close() error {
 	}
 	return nil
 }
+
+// Resident implements [store.Resident].
+func (s *Store) Resident() {}
 
 // Listen implements [store.Announcer].
 func (s *Store) Listen(l store.Listener) (stop func()) { return s.listeners.Listen(l) }
