@@ -100,8 +100,8 @@ func testAllocationsOfARun(t *testing.T) {
 	// 5 are of the append. Of a run, 9 are JSON's for one view and one operation, 2
 	// are of the store, for each document; the others are for
 	// the whole hand, however many documents it has.
-	allocations(t, "an append and a run of one document", 41, all(one, ids[:1]))
-	allocations(t, "64 appends and a run of their documents", 1064, all(many, ids))
+	allocations(t, "an append and a run of one document", 42, all(one, ids[:1]))
+	allocations(t, "64 appends and a run of their documents", 1065, all(many, ids))
 	if got := many.e.Stats().Runs; got != 64*1101 {
 		t.Errorf("%d runs, want %d", got, 64*1101)
 	}

@@ -69,7 +69,7 @@ func (e *engine) blame(ctx context.Context, h *hand, it *item) {
 	if !e.prepare(ctx, h, &prefix) {
 		return // the grace was over meanwhile
 	}
-	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []item{prefix}); err != nil {
+	if err := e.commit(ctx, newHand(dispatcher.Ticket{Key: it.doc.Key}), []*item{&prefix}); err != nil {
 		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(it.doc.Key)).Msg("cannot record a failure")
 	}
 }

@@ -85,7 +85,7 @@ func (e *engine) mark(ctx context.Context, h *hand) error {
 	if f.Attempts > e.collection(key.Collection).retry.attempts() {
 		f.Attempts, f.Park = last.Attempts, true
 	}
-	b := []item{{doc: doc, commit: store.Commit{Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: f, Keep: keep}}}
+	b := []*item{{doc: &doc, commit: store.Commit{Key: key, Loaded: doc.Applied, Epoch: doc.Epoch, Applied: doc.Applied, Failure: f, Keep: keep}}}
 	// Before the record is written, so that a Run which is given up meanwhile finds
 	// what it has to take back.
 	e.lane.attempt(key, last)
@@ -150,7 +150,7 @@ func compareKeys(a, b store.Key) int {
 func (e *engine) unmark(ctx context.Context, h *hand) {
 	key := h.tickets[0].Key
 	err := e.restore(ctx, key, h.before, nil, func(ctx context.Context, commits []store.Commit) ([]store.Outcome, error) {
-		return e.write(ctx, []item{{commit: commits[0]}})
+		return e.write(ctx, []*item{{commit: commits[0]}})
 	})
 	if err != nil {
 		e.cfg.Logger.Warn().Err(err).Stringer("document", e.shown(key)).Msg("cannot take back the record of an attempt that was not made")

@@ -10,20 +10,20 @@ import (
 )
 
 // commit stores the views and settles their documents.
-func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
+func (e *engine) commit(ctx context.Context, h *hand, b []*item) error {
 	if len(b) == 0 {
 		return nil
 	}
 	outcomes, err := e.write(ctx, b)
 	if err != nil {
 		for i := range b {
-			e.traceEnd(&b[i], OutcomeStopped, err)
+			e.traceEnd(b[i], OutcomeStopped, err)
 		}
 		return err
 	}
 	now := time.Now()
 	for i, outcome := range outcomes {
-		it := &b[i] // #nosec G602 -- Commit returns one for each
+		it := b[i] // #nosec G602 -- Commit returns one for each
 		h.settle(it.index, e.verdict(it, outcome, now))
 		err := it.result.err
 		if e.leases != nil {
@@ -48,7 +48,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 		if c := &it.commit; c.Failure != nil {
 			e.report(c)
 		} else if c.Applied > c.Loaded && !h.aside && it.of.kind == folding {
-			doc := it.doc
+			doc := *it.doc
 			doc.Applied, doc.View, doc.Deleted = c.Applied, c.View, c.Deleted
 			e.hot.put(&doc)
 		}
@@ -58,7 +58,7 @@ func (e *engine) commit(ctx context.Context, h *hand, b []item) error {
 }
 
 // write lets the commits into the store unless Run has returned.
-func (e *engine) write(ctx context.Context, b []item) ([]store.Outcome, error) {
+func (e *engine) write(ctx context.Context, b []*item) ([]store.Outcome, error) {
 	if !e.gate.enter() {
 		return nil, ErrGraceOver
 	}

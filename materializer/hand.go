@@ -44,7 +44,7 @@ type hand struct {
 	stuck   int                 // the one that was being folded when the hand was seized
 	taken   chan struct{}       // made when it is seized, closed when all others are out
 	stale   bool                // a commit of the hand was
-	kept    []item              // folded in this round, and not stored yet
+	kept    []*item             // folded in this round, and not stored yet
 	bytes   int64               // of the budget
 	leases  map[store.Key]lease // those that the hand has, if the store is shared
 	over    bool
@@ -190,7 +190,7 @@ func (h *hand) wasStale() bool {
 }
 
 // keep keeps what is to be stored at the end of the round.
-func (h *hand) keep(it item) {
+func (h *hand) keep(it *item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.kept = append(h.kept, it)
@@ -198,7 +198,7 @@ func (h *hand) keep(it item) {
 
 // takeKept returns what was kept. It is for whoever stores it: the worker, or, if
 // the fold of another one does not return, whoever seizes the hand.
-func (h *hand) takeKept() []item {
+func (h *hand) takeKept() []*item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	kept := h.kept

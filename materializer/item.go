@@ -11,10 +11,10 @@ import (
 
 // item is what a round knows of one document that has something to fold.
 type item struct {
-	index  int         // of its ticket in the hand
-	of     *collection // nil if nothing is run
-	doc    store.Document
-	size   int64 // of its view, twice, and of operations that were not read
+	index  int             // of its ticket in the hand
+	of     *collection     // nil if nothing is run
+	doc    *store.Document // as it was loaded
+	size   int64           // of its view, twice, and of operations that were not read
 	run    foldRun
 	result folded
 	commit store.Commit
@@ -25,7 +25,7 @@ type item struct {
 
 // prepareRun says what there is to fold.
 func (it *item) prepareRun(ops []store.Operation) {
-	doc := &it.doc
+	doc := it.doc
 	it.run = foldRun{key: doc.Key, view: doc.View, deleted: doc.Deleted, applied: doc.Applied, ops: ops}
 }
 
@@ -34,11 +34,10 @@ func (it *item) ready() bool { return len(it.run.ops) > 0 || !it.of.kind.reads()
 
 // foldAll folds the documents one after the other and prepares their commits. It
 // returns those that have something to store.
-func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
+func (e *engine) foldAll(ctx context.Context, h *hand, b []*item) []*item {
 	h.startRound(len(b))
 	effects := int64(0)
-	for i := range b {
-		it := &b[i]
+	for i, it := range b {
 		if h.long() || effects > e.budget.room() || !h.startFold(it.index) {
 			break
 		}
@@ -62,8 +61,8 @@ func (e *engine) foldAll(ctx context.Context, h *hand, b []item) []item {
 			e.traceEnd(it, OutcomeStopped, it.result.err)
 		}
 		if stored {
-			h.keep(*it)
 			effects += it.result.size()
+			h.keep(it)
 		}
 		if seized { // the others are in other hands
 			break
@@ -100,7 +99,7 @@ func (e *engine) prepare(ctx context.Context, h *hand, it *item) bool {
 		it.commit.History = allHistory(it.run.ops[:f.n])
 	}
 	if f.err != nil && ctx.Err() == nil {
-		it.commit.Failure = e.failure(&it.run, *f, h.last(&it.doc))
+		it.commit.Failure = e.failure(&it.run, *f, h.last(it.doc))
 	}
 	return true
 }
@@ -125,7 +124,7 @@ func (h *hand) last(doc *store.Document) *store.Failure {
 
 func (e *engine) foldOne(ctx context.Context, h *hand, it *item) folded {
 	r, c := &it.run, it.of
-	r.doc, r.room = &it.doc, e.budget.room()
+	r.doc, r.room = it.doc, e.budget.room()
 	switch {
 	case !c.kind.reads():
 	case r.applied > 0 && r.view == nil && !it.doc.Deleted:

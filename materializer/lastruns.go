@@ -34,11 +34,10 @@ type LastRun struct {
 	Outcome        RunOutcome
 }
 
-func (l *lastRuns) record(b []item, outcomes []store.Outcome, now time.Time) {
+func (l *lastRuns) record(b []*item, outcomes []store.Outcome, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range b {
-		it := &b[i]
+	for i, it := range b {
 		r := lastRun{it.doc.Key, LastRun{now, it.took, now.Sub(it.began), it.result.n, outcomeOf(it, outcomes[i])}}
 		if len(l.ring) < keepRuns {
 			l.ring = append(l.ring, r)

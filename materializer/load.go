@@ -12,7 +12,7 @@ import (
 // fold. A view counts twice, for what the fold makes of it, and may take half of
 // what is held; the other half is for operations. Of documents that are hot, the
 // operations are there too.
-func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b []item, rest []int, need int64, err error) {
+func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b []*item, rest []int, need int64, err error) {
 	keys := make([]store.Key, min(len(left), e.views.room(held/2)))
 	for i := range keys {
 		keys[i] = h.tickets[left[i]].Key
@@ -22,7 +22,7 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 		return nil, nil, 0, err
 	}
 	sum := int64(0)
-	b = make([]item, 0, len(docs))
+	b, items := make([]*item, 0, len(docs)), make([]item, len(docs))
 	for i := range docs {
 		doc := &docs[i]
 		if e.leases.lost(h, left[i], doc) {
@@ -47,8 +47,10 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 			}
 			return b, left[i:], need, nil
 		}
-		b = append(b, item{index: left[i], of: c, doc: docs[i], size: size})
-		b[len(b)-1].prepareRun(ops[i])
+		it := &items[i]
+		it.index, it.of, it.doc, it.size = left[i], c, doc, size
+		it.prepareRun(ops[i])
+		b = append(b, it)
 	}
 	return b, left[len(docs):], 0, nil
 }
@@ -84,15 +86,15 @@ func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]s
 
 // readyFirst puts those items first of which nothing has to be read, and returns how
 // many they are.
-func readyFirst(b []item) ([]item, int) {
+func readyFirst(b []*item) ([]*item, int) {
 	n := 0
 	for n < len(b) && b[n].ready() {
 		n++
 	}
-	if !slices.ContainsFunc(b[n:], func(it item) bool { return it.ready() }) {
+	if !slices.ContainsFunc(b[n:], func(it *item) bool { return it.ready() }) {
 		return b, n // they do already, mostly
 	}
-	hot, cold := make([]item, 0, len(b)), []item(nil)
+	hot, cold := make([]*item, 0, len(b)), []*item(nil)
 	for i := range b {
 		if b[i].ready() {
 			hot = append(hot, b[i])

@@ -151,7 +151,7 @@ func (e *engine) round(ctx context.Context, h *hand, left []int, held int64) (re
 
 // read reads the operations of documents from cold on, as many as there is room
 // for, and returns how many of all have theirs.
-func (e *engine) read(ctx context.Context, b []item, cold int, held int64) (have int, need int64, err error) {
+func (e *engine) read(ctx context.Context, b []*item, cold int, held int64) (have int, need int64, err error) {
 	size := int64(0)
 	for i := range b {
 		size += b[i].size
@@ -159,7 +159,7 @@ func (e *engine) read(ctx context.Context, b []item, cold int, held int64) (have
 	read := b[cold:]
 	ranges := make([]store.Range, len(read))
 	for i := range read {
-		doc := &read[i].doc
+		doc := read[i].doc
 		ranges[i] = store.Range{Key: doc.Key, From: doc.Applied + 1, To: doc.Head}
 	}
 	room := max(held-size, held/2, 1)
@@ -185,7 +185,7 @@ func (e *engine) read(ctx context.Context, b []item, cold int, held int64) (have
 	return cold + n, 0, nil
 }
 
-func indexes(b []item) []int {
+func indexes(b []*item) []int {
 	of := make([]int, len(b))
 	for i := range b {
 		of[i] = b[i].index
