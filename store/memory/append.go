@@ -31,16 +31,24 @@ func (s *Store) append(ctx context.Context, appends []store.Append) (result stor
 	// Everything is placed before anything is stored, so that a refusal has
 	// nothing to undo.
 	result = store.NewAppended(appends)
+	var few [8]target
+	targets := few[:0]
 	for i := range appends {
-		if err := s.notDerivedLocked("append", appends[i].Key); err != nil {
-			return store.Appended{}, at, err
+		k := appends[i].Key
+		t := target{of: s.collections[k.Collection]}
+		if t.of != nil {
+			if t.of.derived {
+				return store.Appended{}, at, s.notDerivedLocked("append", k)
+			}
+			t.document = t.of.documents[k.ID]
 		}
+		targets = append(targets, t)
 	}
 	next := s.end + 1
 	var covers store.Position
 	for i := range appends {
 		placed := result.Documents[i].Operations
-		if err := s.placeLocked(&appends[i], placed, &next); err != nil {
+		if err := s.placeLocked(&appends[i], targets[i].document, placed, &next); err != nil {
 			return store.Appended{}, at, err
 		}
 		for _, p := range placed {
@@ -50,7 +58,7 @@ func (s *Store) append(ctx context.Context, appends []store.Append) (result stor
 
 	at = time.Now().UTC().Round(0)
 	for i := range appends {
-		d := s.storeLocked(&appends[i], result.Documents[i].Operations, at)
+		d := s.storeLocked(&appends[i], targets[i], result.Documents[i].Operations, at)
 		result.Documents[i].Head = d.head()
 		result.Documents[i].Parked = d.parked()
 	}
@@ -59,10 +67,15 @@ func (s *Store) append(ctx context.Context, appends []store.Append) (result stor
 	return result, at, nil
 }
 
-// placeLocked says in placed where the entries of one document go, taking
-// positions from next on, or returns why they may not.
-func (s *Store) placeLocked(a *store.Append, placed []store.Placed, next *store.Position) error {
-	d := s.documentLocked(a.Key)
+// target is what an append finds of a document; nil is what is not there yet.
+type target struct {
+	of       *collection
+	document *document // of what is served
+}
+
+// placeLocked says in placed where the entries of one document go, which may be nil,
+// taking positions from next on, or returns why they may not.
+func (s *Store) placeLocked(a *store.Append, d *document, placed []store.Placed, next *store.Position) error {
 	if d == nil && s.forgottenLocked(a.Key) {
 		return fmt.Errorf("%w: %s", store.ErrForgotten, a.Key)
 	}
@@ -102,26 +115,30 @@ func (s *Store) placeLocked(a *store.Append, placed []store.Placed, next *store.
 }
 
 // storeLocked adds the entries that are new, and returns their document.
-func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Time) *document {
-	c := s.collectionLocked(a.Key.Collection)
-	if c.documents[a.Key.ID] == nil {
+func (s *Store) storeLocked(a *store.Append, t target, placed []store.Placed, now time.Time) *document {
+	c, d := t.of, t.document
+	if d == nil {
+		c = s.collectionLocked(a.Key.Collection)
 		one := &content{key: a.Key, index: len(c.contents)}
 		c.contents = append(c.contents, one)
-		for _, g := range c.living() {
-			g.add(one)
+		for _, g := range c.generations() {
+			if g != nil {
+				g.add(one)
+			}
 		}
+		d = c.documents[a.Key.ID]
 	}
 	// One that is being built may not have it yet: Fill makes it, dirty.
-	var clean [generationsMost]*generation
+	var clean [generationsMost]*document
 	for i, g := range c.generations() {
-		if g == nil {
-			continue
+		in := d
+		if i > 0 {
+			in = g.documentOf(a.Key.ID)
 		}
-		if d := g.documents[a.Key.ID]; d != nil && !d.dirty() {
-			clean[i] = g
+		if in != nil && !in.dirty() {
+			clean[i] = in
 		}
 	}
-	d := c.documents[a.Key.ID]
 	for i, p := range placed {
 		if p.Duplicate {
 			continue
@@ -141,12 +158,9 @@ func (s *Store) storeLocked(a *store.Append, placed []store.Placed, now time.Tim
 			d.ids[op.ID] = op.Seq
 		}
 	}
-	for _, g := range clean {
-		if g == nil {
-			continue
-		}
-		if d := g.documents[a.Key.ID]; !d.parked() {
-			g.enterLocked(d)
+	for i, g := range c.generations() {
+		if in := clean[i]; in != nil && !in.parked() {
+			g.enterLocked(in)
 		}
 	}
 	return d

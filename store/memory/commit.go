@@ -31,9 +31,10 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]stor
 	if err := s.writableLocked(ctx); err != nil {
 		return nil, nil, err
 	}
+	f := finder{s: s}
 	for i := range commits {
 		c := &commits[i]
-		in, d := s.namedLocked(c.Key)
+		in, d := f.findLocked(c.Key)
 		if head := d.head(); !d.stale(c) && c.Applied > head {
 			return nil, nil, &store.InvalidError{
 				Field: "commit of " + c.Key.String(),
@@ -50,21 +51,20 @@ func (s *Store) commit(ctx context.Context, commits []store.Commit, told *[]stor
 	now := time.Now()
 	outcomes, announced := make([]store.Outcome, len(commits)), make([]store.Key, 0, len(commits))
 	for i := range commits {
-		if outcomes[i] = s.commitLocked(&commits[i], now, told); outcomes[i] != store.Stale {
-			in, _ := s.namedLocked(commits[i].Key)
-			announced = append(announced, in.announced(commits[i].Key))
+		if outcomes[i] = s.commitLocked(&f, &commits[i], now, told); outcomes[i] != store.Stale {
+			announced = append(announced, f.in.announced(commits[i].Key))
 		}
 	}
 	return outcomes, announced, nil
 }
 
 // commitLocked stores one result, unless its guard does not hold.
-func (s *Store) commitLocked(c *store.Commit, now time.Time, told *[]store.Key) store.Outcome {
-	of, in := s.generationLocked(c.Key.Collection)
-	if in == nil || in.documents[c.Key.ID].stale(c) {
+func (s *Store) commitLocked(f *finder, c *store.Commit, now time.Time, told *[]store.Key) store.Outcome {
+	in, d := f.findLocked(c.Key)
+	if d.stale(c) {
 		return store.Stale
 	}
-	d, since := in.documents[c.Key.ID], store.Since{}
+	of, since := f.of, store.Since{}
 	in.leaveLocked(d)
 	moves, other, again := c.Applied > c.Loaded, false, false
 	history := c.History || in.derived != nil && moves && d.allHistory(c.Applied)

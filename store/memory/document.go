@@ -94,8 +94,12 @@ func (d *document) parked() bool { return d.failure != nil && d.failure.Park }
 // leaveLocked takes a document out of the runnable and the parked ones, before
 // it is changed.
 func (c *generation) leaveLocked(d *document) {
-	c.runnable.remove(d.place())
-	c.parked.remove(text(d.key.ID))
+	switch {
+	case d.parked():
+		c.parked.remove(text(d.key.ID))
+	case d.dirty():
+		c.runnable.remove(d.place())
+	}
 }
 
 // enterLocked puts a document where it belongs, after it was changed.
@@ -129,10 +133,10 @@ func (d *document) since() store.Since {
 	return d.operations[d.applied].since()
 }
 
-// snapshot returns a copy of what the store knows, for a caller to keep who calls the
+// snapshot makes a copy of what the store knows, for a caller to keep who calls the
 // collection by this name.
-func (c *generation) snapshot(d *document, name string, parts store.Parts) store.Document {
-	copied := store.Document{
+func (c *generation) snapshot(copied *store.Document, d *document, name string, parts store.Parts) {
+	*copied = store.Document{
 		Key:     store.Key{Collection: name, ID: d.key.ID},
 		Version: c.version,
 		Head:    d.head(),
@@ -156,7 +160,6 @@ func (c *generation) snapshot(d *document, name string, parts store.Parts) store
 		copied.Failure = new(*d.failure)
 		copied.Failure.Delay = store.WaitLeft(d.notBefore, time.Now())
 	}
-	return copied
 }
 
 // clip cuts a text to the limit, and lets go of what it was cut from.

@@ -69,7 +69,8 @@ func (s *Store) changesPage(ctx context.Context, name string, f *store.Following
 		if d.changed >= before {
 			break
 		}
-		change := store.Change{Document: g.snapshot(d, name, parts)}
+		var change store.Change
+		g.snapshot(&change.Document, d, name, parts)
 		change.Cursor, change.History = f.Read(d.changed, d.news)
 		page = append(page, change)
 	}

@@ -75,14 +75,37 @@ func (s *Store) generationLocked(name string) (*collection, *generation) {
 	return c, g
 }
 
+// documentOf returns a document, nil if it is not there or there is no generation.
+func (g *generation) documentOf(id string) *document {
+	if g == nil {
+		return nil
+	}
+	return g.documents[id]
+}
+
+// finder finds one document after the other. The generation of those that follow each
+// other in one is found once.
+type finder struct {
+	s    *Store
+	name string
+	of   *collection
+	in   *generation // nil if there is none
+}
+
+// findLocked is namedLocked.
+func (f *finder) findLocked(k store.Key) (*generation, *document) {
+	if f.of == nil || f.name != k.Collection {
+		f.name = k.Collection
+		f.of, f.in = f.s.generationLocked(k.Collection)
+	}
+	return f.in, f.in.documentOf(k.ID)
+}
+
 // namedLocked returns a document and where it is, or nil. The collection of the key may
 // be the name of a generation.
 func (s *Store) namedLocked(k store.Key) (*generation, *document) {
 	_, g := s.generationLocked(k.Collection)
-	if g == nil {
-		return nil, nil
-	}
-	return g, g.documents[k.ID]
+	return g, g.documentOf(k.ID)
 }
 
 // announced returns the key under which a document of the generation is announced.
@@ -127,4 +150,9 @@ type place struct {
 }
 
 // place returns where a document that is dirty belongs.
-func (d *document) place() place { return place{d.since().Position, d.key.ID} }
+func (d *document) place() place {
+	if d.made != nil {
+		return place{d.made.lowest.Position, d.key.ID}
+	}
+	return place{d.operations[d.applied].Position, d.key.ID}
+}

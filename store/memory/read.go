@@ -14,10 +14,10 @@ func (s *Store) Load(ctx context.Context, keys []store.Key, parts store.Parts) (
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
-	documents := make([]store.Document, len(keys))
+	documents, f := make([]store.Document, len(keys)), finder{s: s}
 	for i, k := range keys {
-		if c, d := s.namedLocked(k); d != nil {
-			documents[i] = c.snapshot(d, k.Collection, parts)
+		if c, d := f.findLocked(k); d != nil {
+			c.snapshot(&documents[i], d, k.Collection, parts)
 		} else {
 			documents[i].Key = k
 		}
@@ -34,10 +34,10 @@ func (s *Store) Operations(ctx context.Context, ranges []store.Range, budget sto
 	}
 	pages := make([][]store.Operation, len(ranges))
 	var few [64][]*operation
-	found := few[:0] // what goes into each page
+	found, f := few[:0], finder{s: s} // what goes into each page
 	count, size := 0, int64(0)
 	for _, r := range ranges {
-		_, d := s.namedLocked(r.Key)
+		_, d := f.findLocked(r.Key)
 		to := d.head()
 		if r.To > 0 {
 			to = min(to, r.To)

@@ -65,15 +65,17 @@ func (s *Store) runnablePage(ctx context.Context, collections []string, last map
 
 // Scan implements [store.Store].
 func (s *Store) Scan(ctx context.Context, name, after string, parts store.Parts) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, name, after, idPage, func(c *generation, d *document) (store.Document, bool) {
-		return c.snapshot(d, name, parts), true
+	return stream(s, ctx, name, after, idPage, func(c *generation, d *document) (copied store.Document, _ bool) {
+		c.snapshot(&copied, d, name, parts)
+		return copied, true
 	})
 }
 
 // Parked implements [store.Parking].
 func (s *Store) Parked(ctx context.Context, name string) iter.Seq2[store.Document, error] {
-	return stream(s, ctx, name, "", parkedPage, func(c *generation, d *document) (store.Document, bool) {
-		return c.snapshot(d, name, store.WithoutViews), d.parked()
+	return stream(s, ctx, name, "", parkedPage, func(c *generation, d *document) (copied store.Document, _ bool) {
+		c.snapshot(&copied, d, name, store.WithoutViews)
+		return copied, d.parked()
 	})
 }
 
