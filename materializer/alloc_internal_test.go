@@ -75,9 +75,8 @@ func allocations(t *testing.T, what string, want float64, f func()) {
 
 func TestAllocationsOfAnAppend(t *testing.T) {
 	c := newCounter(t)
-	// The entry with its append; the operation as an interface, and its JSON; the
-	// result; the store's copy of the body.
-	allocations(t, "an append", 5, func() { c.append(t, "a") })
+	// The operation as an interface, and its JSON; the result.
+	allocations(t, "an append", 3, func() { c.append(t, "a") })
 }
 
 // In a bubble no time passes, so that no run is cut short because it took long.
@@ -97,11 +96,11 @@ func testAllocationsOfARun(t *testing.T) {
 		}
 	}
 	one, many := newCounter(t), newCounter(t)
-	// 5 are of the append. Of a run, 9 are JSON's for one view and one operation, 2
+	// 3 are of the append. Of a run, 9 are JSON's for one view and one operation, 2
 	// are of the store, for each document; the others are for
 	// the whole hand, however many documents it has.
-	allocations(t, "an append and a run of one document", 42, all(one, ids[:1]))
-	allocations(t, "64 appends and a run of their documents", 1065, all(many, ids))
+	allocations(t, "an append and a run of one document", 39, all(one, ids[:1]))
+	allocations(t, "64 appends and a run of their documents", 929, all(many, ids))
 	if got := many.e.Stats().Runs; got != 64*1101 {
 		t.Errorf("%d runs, want %d", got, 64*1101)
 	}

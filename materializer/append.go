@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -88,18 +89,25 @@ func (c *Collection[S, O]) Append(ctx context.Context, id string, ops ...O) (Tok
 		appended, err := c.m.Append(ctx, c.Change(id, ops...))
 		return appended.Token, err
 	}
-	// The usual case takes one allocation instead of three.
-	one := new(struct {
-		appends [1]store.Append
-		entries [1]store.Entry
-	})
+	one := ones.Get().(*oneAppend)
 	one.appends[0] = store.Append{Key: c.key(id), Entries: one.entries[:]}
 	if err := c.encode(&one.appends[0], 0, ops[0]); err != nil {
 		return Token{}, err
 	}
 	appended, err := c.m.store(ctx, one.appends[:])
+	*one = oneAppend{}
+	ones.Put(one)
 	return appended.Token, err
 }
+
+// oneAppend is the usual case, an append of one operation. No store uses it when its
+// call has returned, so that the next one can have it.
+type oneAppend struct {
+	appends [1]store.Append
+	entries [1]store.Entry
+}
+
+var ones = sync.Pool{New: func() any { return new(oneAppend) }}
 
 // Append appends the changes of any number of documents, of any collections of
 // this materializer, in one transaction: all or none. Each document may appear

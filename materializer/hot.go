@@ -120,9 +120,6 @@ func (w *warm) index(seq int64) int {
 // take returns the document as its next run would load it, and the operations that
 // its view lacks. It reports false if that is not known.
 func (h *hot) take(k store.Key) (doc store.Document, ops []store.Operation, ok bool) {
-	if h == nil {
-		return doc, nil, false
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.findLocked(k)

@@ -58,14 +58,16 @@ func (e *engine) load(ctx context.Context, h *hand, left []int, held int64) (b [
 // loadOrTake returns documents, and the operations of those of which they are
 // known without reading.
 func (e *engine) loadOrTake(ctx context.Context, h *hand, keys []store.Key) ([]store.Document, [][]store.Operation, error) {
-	docs, ops := make([]store.Document, len(keys)), make([][]store.Operation, len(keys))
+	ops := make([][]store.Operation, len(keys))
+	if e.hot == nil || h.careful || h.aside {
+		docs, err := e.st.Load(ctx, keys, store.WithViews)
+		return docs, ops, err
+	}
+	docs := make([]store.Document, len(keys))
 	var cold []store.Key
 	for i, k := range keys {
 		ok := false
-		if !h.careful && !h.aside {
-			docs[i], ops[i], ok = e.hot.take(k)
-		}
-		if !ok {
+		if docs[i], ops[i], ok = e.hot.take(k); !ok {
 			cold = append(cold, k)
 		}
 	}

@@ -65,7 +65,10 @@ func (sh *shared) insideOf() (store.Incarnation, error) {
 
 // Append implements [store.Store].
 func (h *handle) Append(ctx context.Context, appends []store.Append) (got store.Appended, err error) {
-	sh := h.sh
+	sh, appends := h.sh, slices.Clone(appends) // which are logged, and may be stored late
+	for i := range appends {
+		appends[i].Entries = slices.Clone(appends[i].Entries)
+	}
 	call := "append to " + names(appends, func(a *store.Append) store.Key { return a.Key })
 	err = h.write(ctx, call, func(late bool) error {
 		want, do, wantErr := sh.model.plan(appends)

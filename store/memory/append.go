@@ -144,7 +144,8 @@ func (s *Store) storeLocked(a *store.Append, t target, placed []store.Placed, no
 			continue
 		}
 		op := s.log.add(p.Position)
-		op.Operation = store.Operation{Seq: p.Seq, Position: p.Position, History: a.History, Entry: cloneEntry(a.Entries[i])}
+		op.Operation = store.Operation{Seq: p.Seq, Position: p.Position, History: a.History, Entry: a.Entries[i]}
+		op.Meta, op.Body = s.log.keep(op.Meta), s.log.keep(op.Body)
 		op.of, op.appended = d.content, now.UnixNano()
 		op.Time = op.Time.UTC()
 		if op.Time.IsZero() {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -12,6 +13,8 @@ import (
 type log struct {
 	// chunks are nil if all of their operations were removed.
 	chunks []*logged
+	// free is what is left of a piece of memory for bodies and metas that are small.
+	free []byte
 }
 
 // logChunk is how many positions a chunk is for.
@@ -35,10 +38,35 @@ func (l *log) add(at store.Position) *operation {
 	return &l.chunks[chunk].operations[in]
 }
 
+const (
+	// logPiece is how large such a piece is, and logSmall what goes into one: what is
+	// larger has memory of its own, which goes when it is removed.
+	logPiece = 4 << 10
+	logSmall = 256
+)
+
+// keep returns a copy of a body or a meta. Many small ones are one object to the
+// garbage collector.
+func (l *log) keep(b []byte) []byte {
+	n := len(b)
+	if n == 0 || n > logSmall {
+		return bytes.Clone(b)
+	}
+	if n > len(l.free) {
+		l.free = make([]byte, logPiece)
+	}
+	kept := l.free[:n:n]
+	l.free = l.free[n:]
+	copy(kept, b)
+	return kept
+}
+
 // remove takes operations out. A chunk is kept for one that is left in it.
 func (l *log) remove(all []*operation) {
 	for _, op := range all {
 		chunk, _ := placeOf(op.Position)
+		clear(op.Meta) // others may be in the same piece
+		clear(op.Body)
 		*op = operation{}
 		c := l.chunks[chunk]
 		if c.removed++; c.removed == logChunk {

@@ -19,8 +19,10 @@ func (s *Store) Runnable(ctx context.Context, collections []string) iter.Seq2[st
 	collections = slices.Compact(slices.Sorted(slices.Values(collections)))
 	return func(yield func(store.Runnable, error) bool) {
 		last := make(map[string]place, len(collections)) // of each collection
+		var page []store.Runnable
 		for {
-			page, err := s.runnablePage(ctx, collections, last)
+			var err error
+			page, err = s.runnablePage(ctx, collections, last, page[:0])
 			if err != nil {
 				yield(store.Runnable{}, err)
 				return
@@ -38,21 +40,19 @@ func (s *Store) Runnable(ctx context.Context, collections []string) iter.Seq2[st
 	}
 }
 
-// runnablePage returns the first runnable documents beyond the last of each
+// runnablePage appends to page the first runnable documents beyond the last of each
 // collection.
-func (s *Store) runnablePage(ctx context.Context, collections []string, last map[string]place) ([]store.Runnable, error) {
+func (s *Store) runnablePage(ctx context.Context, collections []string, last map[string]place, page []store.Runnable) ([]store.Runnable, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, err
 	}
-	var page []store.Runnable
-	var documents []*document
+	var few [pageSize]*document
 	now := time.Now()
 	for _, name := range collections {
 		if in, c := s.generationLocked(name); c != nil && !in.heldBackLocked(c, now) {
-			documents = c.runnable.after(last[name], pageSize, documents[:0])
-			for _, d := range documents {
+			for _, d := range c.runnable.after(last[name], pageSize, few[:0]) {
 				page = append(page, d.asRunnable(name, now))
 			}
 		}
