@@ -100,7 +100,7 @@ func testAllocationsOfARun(t *testing.T) {
 	// are of the store, for each document; the others are for
 	// the whole hand, however many documents it has.
 	allocations(t, "an append and a run of one document", 39, all(one, ids[:1]))
-	allocations(t, "64 appends and a run of their documents", 929, all(many, ids))
+	allocations(t, "64 appends and a run of their documents", 930, all(many, ids))
 	if got := many.e.Stats().Runs; got != 64*1101 {
 		t.Errorf("%d runs, want %d", got, 64*1101)
 	}

@@ -22,6 +22,7 @@ func (s *Store) Append(ctx context.Context, appends []store.Append) (store.Appen
 }
 
 func (s *Store) append(ctx context.Context, appends []store.Append) (result store.Appended, at time.Time, err error) {
+	result = store.NewAppended(appends)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writableLocked(ctx); err != nil {
@@ -30,7 +31,6 @@ func (s *Store) append(ctx context.Context, appends []store.Append) (result stor
 
 	// Everything is placed before anything is stored, so that a refusal has
 	// nothing to undo.
-	result = store.NewAppended(appends)
 	var few [8]target
 	targets := few[:0]
 	for i := range appends {
