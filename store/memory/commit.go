@@ -118,8 +118,14 @@ func (d *document) in(r store.Round) bool {
 // is another one.
 func (d *document) setView(c *store.Commit) (other bool) {
 	other = d.deleted != c.Deleted || !c.Deleted && (d.view == nil || !bytes.Equal(d.view, c.View))
-	d.applied, d.deleted, d.view = c.Applied, c.Deleted, nil
-	if !c.Deleted {
+	d.applied, d.deleted = c.Applied, c.Deleted
+	switch room := cap(d.view); {
+	case !other:
+	case c.Deleted:
+		d.view = nil
+	case d.view != nil && room >= len(c.View) && room <= 2*len(c.View):
+		d.view = append(d.view[:0], c.View...) // nobody else has its memory
+	default:
 		d.view = append([]byte{}, c.View...)
 	}
 	return other

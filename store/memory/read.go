@@ -15,11 +15,26 @@ func (s *Store) Load(ctx context.Context, keys []store.Key, parts store.Parts) (
 		return nil, err
 	}
 	documents, f := make([]store.Document, len(keys)), finder{s: s}
+	var few [64][]byte
+	views, size := few[:0], 0
 	for i, k := range keys {
+		var view []byte
 		if c, d := f.findLocked(k); d != nil {
-			c.snapshot(&documents[i], d, k.Collection, parts)
+			c.snapshot(&documents[i], d, k.Collection, store.WithoutViews)
+			view = d.view
 		} else {
 			documents[i].Key = k
+		}
+		views, size = append(views, view), size+len(view)
+	}
+	if parts == store.WithViews {
+		memory := make([]byte, 0, size) // one piece for all
+		for i, view := range views {
+			if view != nil {
+				from := len(memory)
+				memory = append(memory, view...)
+				documents[i].View = memory[from:len(memory):len(memory)]
+			}
 		}
 	}
 	return documents, nil
