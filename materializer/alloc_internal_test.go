@@ -98,8 +98,8 @@ func testAllocationsOfARun(t *testing.T) {
 	one, many := newCounter(t), newCounter(t)
 	// 3 are of the append. Of a run, 9 are JSON's for one view and one operation of
 	// each document; the others are for the whole hand, however many documents it has.
-	allocations(t, "an append and a run of one document", 38, all(one, ids[:1]))
-	allocations(t, "64 appends and a run of their documents", 803, all(many, ids))
+	allocations(t, "an append and a run of one document", 36, all(one, ids[:1]))
+	allocations(t, "64 appends and a run of their documents", 801, all(many, ids))
 	if got := many.e.Stats().Runs; got != 64*1101 {
 		t.Errorf("%d runs, want %d", got, 64*1101)
 	}

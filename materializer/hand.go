@@ -52,11 +52,13 @@ type hand struct {
 }
 
 func newHand(tickets ...dispatcher.Ticket) *hand {
+	n := len(tickets)
+	flags := make([]bool, 2*n)
 	h := &hand{
 		tickets: tickets,
-		results: make([]dispatcher.Result, len(tickets)),
-		settled: make([]bool, len(tickets)),
-		given:   make([]bool, len(tickets)),
+		results: make([]dispatcher.Result, n),
+		settled: flags[:n:n],
+		given:   flags[n:],
 		folding: -1,
 	}
 	for i := range h.results {
@@ -78,13 +80,18 @@ func (h *hand) settle(i int, r dispatcher.Result) {
 	}
 }
 
-// unsettled returns those of the documents that are not settled.
+// unsettled returns those of the documents that are not settled, mostly all: then it
+// is the same slice.
 func (h *hand) unsettled(of []int) []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	out := func(i int) bool { return h.settled[i] || h.given[i] }
+	if !slices.ContainsFunc(of, out) {
+		return slices.Clip(of)
+	}
 	left := make([]int, 0, len(of))
 	for _, i := range of {
-		if !h.settled[i] && !h.given[i] {
+		if !out(i) {
 			left = append(left, i)
 		}
 	}
