@@ -95,13 +95,15 @@ func (c *Collection[S, O]) Append(ctx context.Context, id string, ops ...O) (Tok
 		return Token{}, err
 	}
 	appended, err := c.m.store(ctx, one.appends[:])
-	*one = oneAppend{}
-	ones.Put(one)
+	if err == nil {
+		*one = oneAppend{}
+		ones.Put(one)
+	}
 	return appended.Token, err
 }
 
-// oneAppend is the usual case, an append of one operation. No store uses it when its
-// call has returned, so that the next one can have it.
+// oneAppend is the usual case, an append of one operation. No store uses it when it
+// has been stored, so that the next one can have it.
 type oneAppend struct {
 	appends [1]store.Append
 	entries [1]store.Entry

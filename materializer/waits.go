@@ -53,15 +53,19 @@ func (ws *waits) remove(k store.Key, w *wait) {
 }
 
 // delay says how long the commits of a round may be kept waiting: not at all if somebody waits for
-// the document. The time since which one lacks something is the store's, whose clock may differ.
-func (ws *waits) delay(b []item, commits []store.Commit, most time.Duration) {
+// the document, or if it was not loaded. The time since which one lacks something is the store's,
+// whose clock may differ.
+func (ws *waits) delay(b []*item, commits []store.Commit, most time.Duration) {
 	now := time.Now()
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	for i := range b {
-		k, since := b[i].doc.Key, b[i].doc.Since.Time
-		if b[i].of != nil {
-			k.Collection = b[i].of.name
+	for i, it := range b {
+		if it.doc == nil {
+			continue
+		}
+		k, since := it.doc.Key, it.doc.Since.Time
+		if it.of != nil {
+			k.Collection = it.of.name
 		}
 		if since.After(now) {
 			since = now

@@ -250,9 +250,9 @@ type DerivedChecker interface {
 	CheckDerived(ctx context.Context) error
 }
 
-// Resident is the role of a store that is in memory, so that reading costs a copy and no
-// more. It is optional; a materializer keeps nothing of what is read from there.
+// Resident is the role of a store that is in the memory of the process, so that reading
+// costs a copy and no more: a materializer keeps no views or operations beside it.
 type Resident interface {
-	// Resident does nothing.
+	// Resident does nothing: that it is there says all.
 	Resident()
 }

@@ -31,7 +31,8 @@ type Store interface {
 	//
 	// If the error is [ErrInDoubt] it is unknown whether the entries are stored;
 	// any other error means that nothing is. Once the entries are being written,
-	// Append returns what becomes of them, whatever happens to ctx.
+	// Append returns what becomes of them, whatever happens to ctx. The memory of appends is
+	// the caller's again when they are stored: the store has copied what it keeps.
 	Append(ctx context.Context, appends []Append) (Appended, error)
 
 	// Load returns each document, in the order of keys. A document without

@@ -114,9 +114,9 @@ func processComparison() harness.Comparison {
 
 func jobComparison() harness.Comparison {
 	c := harness.Comparison{
-		Name:        "job",
-		About:       "100,000 operations over 10,000 documents, one an append, 64 appenders, until each is in its view and no job is left (in views/s: until each is in its view); slow peers do a share with as many operations a document",
-		Figures:     jobFigures,
+		Name:    "job",
+		About:   "100,000 operations over 10,000 documents, one an append, 64 appenders, until each is in its view and no job is left (in views/s: until each is in its view); slow peers do a share with as many operations a document",
+		Figures: jobFigures,
 		Contestants: []harness.Contestant{
 			ours(with(onSQLite(sqlite.SyncFull), realJob(1))),
 			{Name: "refold, 1 s", Kind: harness.Variant, Settings: "as refold, with Config.ViewDelay of 1 s",
