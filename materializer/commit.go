@@ -63,9 +63,7 @@ func (e *engine) write(ctx context.Context, b []*item) ([]store.Outcome, error) 
 		return nil, ErrGraceOver
 	}
 	defer e.gate.leave()
-	patient := e.cfg.ViewDelay > 0
 	if ctx.Err() != nil {
-		patient = false
 		// The grace is over, and what was folded until then is still worth storing, in
 		// the time that Run gives to runs which heed that.
 		var cancel context.CancelFunc
@@ -75,9 +73,6 @@ func (e *engine) write(ctx context.Context, b []*item) ([]store.Outcome, error) 
 	commits := make([]store.Commit, len(b))
 	for i := range b {
 		commits[i] = b[i].commit
-	}
-	if patient {
-		e.waits.delay(b, commits, e.cfg.ViewDelay)
 	}
 	return e.st.Commit(ctx, commits)
 }

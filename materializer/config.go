@@ -31,20 +31,21 @@ type Config struct {
 	Queue int
 	// Batch is how many documents a worker takes at once at most, to load and
 	// commit them together. It takes its share of what is queued, so that with one
-	// document queued it takes one. 0 means 128.
+	// document queued it takes one. 0 means 64.
 	Batch int
-	// ViewDelay is how old the first operation that a view lacks may become, while the store
-	// is busy with appends, before the view is written in turn with them. More views are written
-	// together then, and a document that gets several operations meanwhile is folded once. It
-	// is no delay where there is nothing else to write, or for a view that somebody waits for when
-	// it is made. If the store is shared it is a quarter of Lease at the most. 0 means 250 ms;
-	// negative means not at all; 1 min is the most.
+	// ViewDelay is how old the first operation that a view lacks may become, while the store has
+	// something else to write, before the view is written too. More views are written together
+	// then, and a document that gets several operations meanwhile is folded once: for bulk work. A view
+	// that somebody waits for already when it is made does not wait; who comes later waits as long, and a stop
+	// may take as much longer. If the store is shared it is a quarter of Lease at the most. From 0, which
+	// means not at all, to 1 min.
 	ViewDelay time.Duration
 	// Bytes bounds the stored operations and views that all workers together hold in
 	// memory; a view counts twice, for the new one, and what folds make of them comes
 	// on top. A larger document is folded in slices; a single larger operation, or
 	// view, is folded alone. Up to a quarter as much is kept beside, of documents that
-	// ran within the last minute, so that their next runs need not read. 0 means 64 MiB.
+	// ran within the last minute, so that their next runs need not read, unless the store is
+	// shared or in memory. 0 means 64 MiB.
 	Bytes int64
 	// Grace is how long runs in hand may go on when Run is told to stop. 0 means
 	// 10 s; negative means not at all.
@@ -74,8 +75,7 @@ type Config struct {
 }
 
 const (
-	defaultBatch         = 128
-	defaultViewDelay     = 250 * time.Millisecond
+	defaultBatch         = 64
 	longestViewDelay     = time.Minute
 	defaultBytes         = 64 << 20
 	defaultAnnouncements = 4096

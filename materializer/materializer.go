@@ -91,11 +91,8 @@ func New(st store.Backend, cfg Config) (*Materializer, error) {
 	if cfg.BuildShare == 0 {
 		cfg.BuildShare = 0.5
 	}
-	if cfg.ViewDelay > longestViewDelay {
-		return nil, &InvalidError{Field: "Config.ViewDelay", Got: cfg.ViewDelay.String(), Want: fmt.Sprintf("%v at the most", longestViewDelay)}
-	}
-	if cfg.ViewDelay == 0 {
-		cfg.ViewDelay = defaultViewDelay
+	if cfg.ViewDelay < 0 || cfg.ViewDelay > longestViewDelay {
+		return nil, &InvalidError{Field: "Config.ViewDelay", Got: cfg.ViewDelay.String(), Want: fmt.Sprintf("0 to %v", longestViewDelay)}
 	}
 	if cfg.Shared {
 		cfg.ViewDelay = min(cfg.ViewDelay, cfg.Lease/4)

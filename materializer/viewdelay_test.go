@@ -37,22 +37,22 @@ func (s *timed) Commit(ctx context.Context, commits []store.Commit) ([]store.Out
 // is loaded 100 ms after its operation was stored.
 func TestViewDelay(t *testing.T) {
 	const old = 100 * time.Millisecond
+	second := materializer.Config{ViewDelay: time.Second}
 	for _, row := range []struct {
 		name   string
 		cfg    materializer.Config
 		ahead  time.Duration
 		waited bool          // somebody waits for the view
-		ending bool          // the grace is over
+		ending bool          // Run was told to stop
 		want   time.Duration // from the operation; 0 is not at all
 	}{
-		{name: "default", want: 250 * time.Millisecond},
-		{name: "set", cfg: materializer.Config{ViewDelay: time.Second}, want: time.Second},
+		{name: "default"},
+		{name: "a second", cfg: second, want: time.Second},
 		{name: "overdue", cfg: materializer.Config{ViewDelay: time.Millisecond}, want: time.Millisecond},
-		{name: "none", cfg: materializer.Config{ViewDelay: -1}},
 		{name: "shared", cfg: materializer.Config{ViewDelay: time.Minute, Shared: true, Lease: 4 * time.Second}, want: time.Second},
-		{name: "waited for", waited: true},
-		{name: "ending", cfg: materializer.Config{Grace: -1}, ending: true},
-		{name: "a clock that is ahead", ahead: time.Hour, want: old + 250*time.Millisecond},
+		{name: "waited for", cfg: second, waited: true},
+		{name: "ending", cfg: second, ending: true},
+		{name: "a clock that is ahead", cfg: second, ahead: time.Hour, want: old + time.Second},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,10 +95,34 @@ func TestViewDelay(t *testing.T) {
 	}
 }
 
+// Views of a generation that is built do not wait: it is to catch up.
+func TestViewDelayIsNotForWhatIsBuilt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &timed{Store: memory.New(nil)}
+		cfg := materializer.Config{Workers: 2, ViewDelay: time.Minute}
+		old := newProcess(t, st, cfg, upTo(fold)).start()
+		old.append("a", "x")
+		settle()
+		if st.by.IsZero() {
+			t.Error("a view that is served does not wait")
+		}
+		old.halt()
+		p := newProcess(t, st, cfg, upTo(fold, fold)).start()
+		settle()
+		time.Sleep(time.Second)
+		settle()
+		if g := must(p.m.Generations(t.Context(), "texts"))(t)[1]; g.State != materializer.Serving || !st.by.IsZero() {
+			t.Errorf("the second generation is %v, and its view may wait until %v", g.State, st.by)
+		}
+	})
+}
+
 func TestViewDelayIsAMinuteAtTheMost(t *testing.T) {
 	st := memory.New(nil)
-	if _, err := materializer.New(st, materializer.Config{ViewDelay: time.Minute + 1}); !errors.Is(err, materializer.ErrInvalid) {
-		t.Errorf("New: %v", err)
+	for _, d := range []time.Duration{-1, time.Minute + 1} {
+		if _, err := materializer.New(st, materializer.Config{ViewDelay: d}); !errors.Is(err, materializer.ErrInvalid) {
+			t.Errorf("New with %v: %v", d, err)
+		}
 	}
 	if _, err := materializer.New(st, materializer.Config{ViewDelay: time.Minute}); err != nil {
 		t.Error(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/refold-go/refold/internal/yield"
 	"github.com/refold-go/refold/store"
@@ -49,30 +48,6 @@ func (ws *waits) remove(k store.Key, w *wait) {
 	delete(ws.byKey[k], w)
 	if len(ws.byKey[k]) == 0 {
 		delete(ws.byKey, k)
-	}
-}
-
-// delay says how long the commits of a round may be kept waiting: not at all if somebody waits for
-// the document, or if it was not loaded. The time since which one lacks something is the store's,
-// whose clock may differ.
-func (ws *waits) delay(b []*item, commits []store.Commit, most time.Duration) {
-	now := time.Now()
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	for i, it := range b {
-		if it.doc == nil {
-			continue
-		}
-		k, since := it.doc.Key, it.doc.Since.Time
-		if it.of != nil {
-			k.Collection = it.of.name
-		}
-		if since.After(now) {
-			since = now
-		}
-		if len(ws.byKey[k]) == 0 {
-			commits[i].By = since.Add(most)
-		}
 	}
 }
 

@@ -146,6 +146,9 @@ func (e *engine) round(ctx context.Context, h *hand, left []int, held int64) (re
 		b, rest = b[:n], append(indexes(b[n:]), rest...)
 	}
 	b = e.foldAll(ctx, h, b)
+	if e.mayDelay(h) {
+		e.waits.delay(b, e.cfg.ViewDelay)
+	}
 	return rest, 0, e.commit(ctx, h, b)
 }
 

@@ -125,6 +125,7 @@ func (d *document) setView(c *store.Commit) (other bool) {
 		d.view = nil
 	case d.view != nil && room >= len(c.View) && room <= 2*len(c.View):
 		d.view = append(d.view[:0], c.View...) // nobody else has its memory
+		clear(d.view[len(d.view):room])        // it may have been of what is forgotten
 	default:
 		d.view = append([]byte{}, c.View...)
 	}
