@@ -127,7 +127,7 @@ func (e *engine) begin(h *hand) {
 }
 
 func (e *engine) end(ctx context.Context, h *hand) {
-	e.leases.giveUp(ctx, h)
+	e.leases.giveUp(ctx, h, false)
 	h.drop(e.budget)
 	e.mu.Lock()
 	e.hands = slices.DeleteFunc(e.hands, func(other *hand) bool { return other == h })

@@ -231,13 +231,14 @@ func (l *leases) lose(h *hand, i int) {
 }
 
 // giveUp gives back what the hand has and has not committed, but for the document
-// whose fold goes on.
-func (l *leases) giveUp(ctx context.Context, h *hand) {
+// whose fold goes on. seized tells that it is not the worker of the hand who calls: then
+// that document stays the worker's, whose fold may end just now.
+func (l *leases) giveUp(ctx context.Context, h *hand, seized bool) {
 	if l == nil || !l.e.gate.enter() {
 		return
 	}
 	defer l.e.gate.leave()
-	l.release(ctx, h)
+	l.release(ctx, h, seized)
 }
 
 // giveUpAll does that for all hands, when the gate is closed. What is being folded
@@ -247,12 +248,12 @@ func (l *leases) giveUpAll(ctx context.Context) {
 		return
 	}
 	for _, h := range l.e.inHand() {
-		l.release(ctx, h)
+		l.release(ctx, h, false)
 	}
 }
 
-func (l *leases) release(ctx context.Context, h *hand) {
-	held := h.takeLeases()
+func (l *leases) release(ctx context.Context, h *hand, seized bool) {
+	held := h.takeLeases(seized)
 	if len(held) == 0 {
 		return
 	}

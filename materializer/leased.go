@@ -76,17 +76,21 @@ func (h *hand) leaseOver(k store.Key) bool {
 }
 
 // takeLeases takes the leases out of the hand, but for that of the document whose fold
-// goes on.
-func (h *hand) takeLeases() []store.Held {
+// goes on, or went on when the hand was seized and ends meanwhile.
+func (h *hand) takeLeases(seized bool) []store.Held {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	spared := h.folding
+	if seized {
+		spared = h.stuck
+	}
 	if len(h.leases) == 0 {
 		return nil
 	}
 	held := make([]store.Held, 0, len(h.leases))
 	for i := range h.tickets {
 		k := h.tickets[i].Key
-		if l, ok := h.leases[k]; ok && i != h.folding {
+		if l, ok := h.leases[k]; ok && i != spared {
 			held = append(held, store.Held{Key: k, Epoch: l.epoch})
 			delete(h.leases, k)
 		}

@@ -91,7 +91,7 @@ func (e *engine) storeKept(ctx context.Context, h *hand) {
 // hold it for ever, and others must go on.
 func (e *engine) seized(ctx context.Context, h *hand) {
 	e.storeKept(ctx, h)
-	e.leases.giveUp(ctx, h)
+	e.leases.giveUp(ctx, h, true)
 	tickets, results, bytes := h.takeOut()
 	if key, ok := h.key(); ok {
 		e.slow.add(key)

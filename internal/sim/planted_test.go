@@ -152,7 +152,7 @@ var mutants = []mutant{
 		{"materializer/load.go", "\t\tif e.leases.lost(h, left[i], doc) {\n\t\t\tcontinue\n\t\t}\n", ""},
 	}},
 	{"leases not given back at the end of a hand", []edit{
-		{"materializer/engine.go", "\te.leases.giveUp(ctx, h)\n\th.drop(e.budget)\n", "\th.drop(e.budget)\n"},
+		{"materializer/engine.go", "\te.leases.giveUp(ctx, h, false)\n\th.drop(e.budget)\n", "\th.drop(e.budget)\n"},
 	}},
 	{"a change number not moved", []edit{
 		{"store/memory/feed.go", "\ts.changes++\n\td.changed = s.changes\n", "\tif d.changed == 0 {\n\t\ts.changes++\n\t\td.changed = s.changes\n\t}\n"},
