@@ -36,8 +36,18 @@ func (m *Materializer) pause(ctx context.Context, collection string, paused bool
 	}
 	err := m.st.Pause(ctx, collection, paused)
 	// After an error it may be so all the same.
-	if err2 := m.refresh(context.WithoutCancel(ctx)); err == nil {
+	if err2 := m.learnNow(ctx); err == nil {
 		err = err2
+	}
+	return err
+}
+
+// learnNow is refresh for who has changed something in the store. If that cannot be read, the
+// keeper does so as soon as it can: nobody else would before the next sweep.
+func (m *Materializer) learnNow(ctx context.Context) error {
+	err := m.refresh(context.WithoutCancel(ctx))
+	if err != nil {
+		m.lookAfter()
 	}
 	return err
 }
