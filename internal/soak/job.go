@@ -53,7 +53,11 @@ func (j *job) run(s *state, l layer, r *result, w io.Writer) {
 		} else {
 			reader.events(stdout)
 		}
-		if err = cmd.Wait(); err != nil && s.ctx.Err() == nil && r.failures == before {
+		err = cmd.Wait()
+		if reader.timeUp && r.failures == before {
+			err = nil
+		}
+		if err != nil && s.ctx.Err() == nil && r.failures == before {
 			fmt.Fprintf(w, "\nFAIL %s\n%s", l.name, strings.Join(reader.outputs[""], ""))
 			r.failures++
 		}
@@ -80,6 +84,9 @@ type reader struct {
 	result  *result
 	w       io.Writer
 	outputs map[string][]string // of each test that runs; "" has the rest
+	// timeUp tells that the go command failed a fuzz target for nothing but that its time was up in
+	// the middle of an input.
+	timeUp bool
 }
 
 // lines reads plain ones.
@@ -119,6 +126,11 @@ func (r *reader) event(e event) {
 		if e.Test == "" {
 			return // its tests have said it, or the job will
 		}
+		if strings.HasPrefix(e.Test, "Fuzz") && timeUp(strings.Join(r.outputs[name], "")) {
+			r.timeUp = true
+			fmt.Fprintf(r.w, "%s found nothing: its time was up in the middle of an input\n", name)
+			break
+		}
 		fmt.Fprintf(r.w, "\nFAIL %s: %s\n%s", r.layer.name, name, strings.Join(r.outputs[name], ""))
 		if whole {
 			r.result.failures++
@@ -137,6 +149,11 @@ func (r *reader) event(e event) {
 	if name != "" {
 		delete(r.outputs, name)
 	}
+}
+
+// timeUp reports whether the output of a target that failed tells of no input.
+func timeUp(output string) bool {
+	return strings.Contains(output, "\n    context deadline exceeded\n") && !strings.Contains(output, "Failing input written")
 }
 
 // reason returns what a test said when it skipped itself.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,6 +94,23 @@ func TestEvents(t *testing.T) {
 	}
 	if got := r.outputs[""]; len(r.outputs) != 1 || !slices.Equal(got, []string{"not an event\n"}) {
 		t.Errorf("kept %q", r.outputs)
+	}
+}
+
+// A target whose time was up in the middle of an input has not failed; one with an input has.
+func TestFuzzTargetWhoseTimeIsUp(t *testing.T) {
+	for output, failures := range map[string]int{
+		"--- FAIL: FuzzIt (2.13s)\n    context deadline exceeded\n":                                                         0,
+		"--- FAIL: FuzzIt (2.13s)\n    context deadline exceeded\n    Failing input written to testdata/fuzz/FuzzIt/0123\n": 1,
+		"--- FAIL: FuzzIt (2.13s)\n    it_test.go:3: wrong\n":                                                               1,
+	} {
+		res := &result{skipped: make(map[string]string)}
+		r := reader{layer: layerOf(t, "fuzz"), result: res, w: io.Discard, outputs: make(map[string][]string)}
+		r.event(event{Action: "output", Package: "p", Test: "FuzzIt", Output: output})
+		r.event(event{Action: "fail", Package: "p", Test: "FuzzIt"})
+		if res.failures != failures || r.timeUp != (failures == 0) {
+			t.Errorf("%q is %d failures, want %d", output, res.failures, failures)
+		}
 	}
 }
 
