@@ -113,10 +113,15 @@ func (l *leases) lookAtHeld(ctx context.Context, h *hand, of []int) error {
 	if err != nil {
 		return err
 	}
+	held := false
 	for i := range docs {
 		if docs[i].Dirty() && !docs[i].Parked() {
 			h.settle(of[i], delayed(lookSoon))
+			held = true
 		}
+	}
+	if held {
+		l.e.lookAfter() // the table may have no room for the delay
 	}
 	return nil
 }
