@@ -145,7 +145,7 @@ func (c *Collection[S, O]) Rollback(ctx context.Context) error {
 		return err
 	}
 	c.m.lookAfter()
-	return c.m.learnNow(ctx)
+	return c.m.refresh(context.WithoutCancel(ctx))
 }
 
 // Cancel drops the generation of this collection's version, which must not be served: it

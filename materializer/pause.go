@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -36,18 +37,9 @@ func (m *Materializer) pause(ctx context.Context, collection string, paused bool
 	}
 	err := m.st.Pause(ctx, collection, paused)
 	// After an error it may be so all the same.
-	if err2 := m.learnNow(ctx); err == nil {
-		err = err2
-	}
-	return err
-}
-
-// learnNow is refresh for who has changed something in the store. If that cannot be read, the
-// keeper does so as soon as it can: nobody else would before the next sweep.
-func (m *Materializer) learnNow(ctx context.Context) error {
-	err := m.refresh(context.WithoutCancel(ctx))
-	if err != nil {
-		m.lookAfter()
+	if err2 := m.refresh(context.WithoutCancel(ctx)); err2 != nil {
+		m.lookAfter() // the keeper reads it as soon as it can; nobody else would before the next sweep
+		err = cmp.Or(err, err2)
 	}
 	return err
 }

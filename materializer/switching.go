@@ -90,7 +90,7 @@ func (m *Materializer) serve(ctx context.Context, c *collection, terms store.Swi
 	m.cfg.Logger.Info().Str("collection", c.name).Int("version", c.version).Msg("this version is served now")
 	m.progress.forget(c.own)
 	m.lookAfter()
-	return o, m.learnNow(ctx)
+	return o, m.refresh(context.WithoutCancel(ctx))
 }
 
 // holdAndSwitch keeps what is served from being run for a moment, so that the generation

@@ -64,3 +64,16 @@ func TestLogAfterForgetting(t *testing.T) {
 		t.Errorf("the chunks of what is gone are kept, or others are not")
 	}
 }
+
+// A view that is written over a longer one leaves nothing of it behind: it may have been of what is forgotten.
+func TestNothingIsBehindAShorterView(t *testing.T) {
+	d := new(document)
+	d.setView(&store.Commit{Applied: 1, View: []byte("a longer view")})
+	d.setView(&store.Commit{Applied: 2, View: []byte("a shorter")})
+	if got := string(d.view); got != "a shorter" {
+		t.Errorf("the view is %q", got)
+	}
+	if rest := d.view[len(d.view):cap(d.view)]; len(bytes.Trim(rest, "\x00")) > 0 {
+		t.Errorf("behind it is %q", rest)
+	}
+}
