@@ -43,8 +43,9 @@ type appendWork struct {
 
 // plan is what is to be done for one document, once all may be done.
 type plan struct {
-	in            *collection // nil if it is to be made
-	document      int64       // 0 if it is new
+	in            *collection  // nil if it is to be made
+	row           *documentRow // nil if it is new
+	document      int64        // 0 if it is new
 	head          int64
 	dirty, parked bool
 	fresh         int // how many entries are new
@@ -94,8 +95,8 @@ func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) (er
 			return err
 		}
 		if row != nil {
-			p.document, p.head = integer(row[0]), integer(row[1])
-			p.dirty, p.parked = truth(row[2]), truth(row[3])
+			p.row, p.document, p.head = row, row.id, row.head
+			p.dirty, p.parked = row.dirty, row.parked
 		}
 	}
 	if p.document == 0 {

@@ -53,6 +53,7 @@ type commitWork struct {
 // guarded is a document as it is found in the transaction of a commit.
 type guarded struct {
 	in             *generation
+	row            *documentRow
 	document, head int64
 	failed         bool
 	stale          bool
@@ -109,9 +110,9 @@ func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
 	if err != nil || row == nil {
 		return err
 	}
-	g.in, g.document, g.head = in, integer(row[0]), integer(row[1])
-	g.stale = integer(row[5]) != c.Loaded || integer(row[6]) != c.Epoch || truth(row[3])
-	g.failed = truth(row[4])
+	g.in, g.row, g.document, g.head = in, row, row.id, row.head
+	g.stale = row.applied != c.Loaded || row.epoch != c.Epoch || row.parked
+	g.failed = row.failed
 	if c.Effects != nil && !g.stale {
 		if g.stale, err = g.outOfRound(t, c); err != nil {
 			return err
@@ -228,9 +229,13 @@ func (g *guarded) guard(t *transaction, c *store.Commit, applied, dirty int64, s
 	if c.Keep != nil && dirty == 1 && parked == 0 {
 		keep, most = t.now+int64(c.Keep.For), int64(c.Keep.Most)
 	}
-	return t.changesRow(moveApplied, g.in.id, g.document, c.Loaded, c.Epoch,
+	stored, err = t.changesRow(moveApplied, g.in.id, g.document, c.Loaded, c.Epoch,
 		applied, dirty, since.position, since.at, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
 		changed, news, keep, most)
+	if stored {
+		g.row.applied, g.row.dirty, g.row.failed, g.row.parked = applied, dirty == 1, f != nil, parked == 1
+	}
+	return stored, err
 }
 
 // moved writes what follows from a move of applied: the view, and what a derived

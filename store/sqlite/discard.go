@@ -107,8 +107,8 @@ func (w *discardWork) beside(t *transaction, id, document int64) error {
 	if err != nil || row == nil {
 		return err // Fill has not been there
 	}
-	if integer(row[5]) < w.Seq {
-		return w.apply(t, in, name, document, truth(row[3]))
+	if row.applied < w.Seq {
+		return w.apply(t, in, name, document, row.parked)
 	}
 	first, err := t.run.one(nextPlace, document, int64(1))
 	if err != nil || first == nil {
@@ -143,7 +143,7 @@ func (w *discardWork) find(t *transaction) (in *collection, document, applied in
 	if err != nil || row == nil {
 		return in, 0, 0, false, err
 	}
-	return in, integer(row[0]), integer(row[5]), truth(row[3]), nil
+	return in, row.id, row.applied, row.parked, nil
 }
 
 // Discards implements [store.Parking].

@@ -72,7 +72,7 @@ func (g *guarded) settle(t *transaction, c *store.Commit) (*edges, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	if g.head = integer(row[1]); c.Applied == c.Loaded {
+	if g.head = row.head; c.Applied == c.Loaded {
 		return nil, nil
 	}
 	if !g.history {

@@ -113,7 +113,7 @@ func (w *forgetWork) do(t *transaction) error {
 	}
 	hash := hex.EncodeToString(w.hash)
 	if row != nil {
-		document := integer(row[0])
+		document := row.id
 		if err := t.run.exec(startErasing, document, hash, int64(0), int64(0)); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -151,9 +150,4 @@ func find(c *conn, collection string) (found, error) {
 		f.switched = integer(row[5])
 	}
 	return f, nil
-}
-
-// document returns the row of getDocument, nil if there is none.
-func (t *transaction) document(g *generation, name string) ([]driver.Value, error) {
-	return t.run.one(getDocument, g.id, g.space, name)
 }

@@ -84,7 +84,11 @@ func (w *writer) runGroup(group []*request) {
 func (w *writer) attempt(group []*request) error {
 	t := newTransaction(&w.conn.conn, w.of, w.salt, time.Now())
 	t.synced, t.skip = w.conn.level >= SyncFull.level(), w.skip
-	if err := t.checkOurs(w); err != nil {
+	known, err := w.conn.recall(t, group)
+	if err == nil && !known {
+		err = t.checkOurs(w)
+	}
+	if err != nil {
 		return w.failed(err)
 	}
 	size := 0
@@ -101,6 +105,7 @@ func (w *writer) attempt(group []*request) error {
 	if err := w.commit(w.conn.commit); err != nil {
 		return err
 	}
+	w.conn.retain(t)
 	if t.changes.moved {
 		w.skip = false
 	}

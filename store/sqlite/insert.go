@@ -61,10 +61,12 @@ func (p *plan) move(t *transaction, before int64) error {
 	if err := t.run.exec(moveHead, p.document, fresh, before+fresh); err != nil {
 		return err
 	}
+	p.row.head += fresh
 	if !p.dirty {
 		if err := t.run.exec(markDirty, p.in.served.id, p.document, before+1, t.now); err != nil {
 			return err
 		}
+		p.row.dirty = true
 	}
 	for _, id := range p.in.beside() {
 		if id == 0 {
@@ -101,6 +103,7 @@ func (p *plan) make(t *transaction, k store.Key, before int64) (err error) {
 	if err := t.run.exec(newProgress, p.in.served.id, p.document, before+1, t.now, p.in.epoch); err != nil {
 		return err
 	}
+	t.made(&p.in.served, k.ID, &documentRow{id: p.document, head: fresh, dirty: true, epoch: p.in.epoch})
 	for _, id := range p.in.beside() {
 		if id == 0 {
 			continue

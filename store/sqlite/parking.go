@@ -48,7 +48,7 @@ func (w *resumeWork) do(t *transaction) error {
 		if row == nil {
 			continue
 		}
-		resumed, err := t.resume(g, integer(row[0]))
+		resumed, err := t.resume(g, row.id)
 		if err != nil {
 			return err
 		}

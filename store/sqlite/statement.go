@@ -21,6 +21,7 @@ type statement uint8
 const (
 	beginImmediate statement = iota
 	commitAll
+	getVersion
 	getOurs
 	getMeta
 	setMeta
@@ -179,7 +180,7 @@ func (s statement) sql() string  { return statements[s].sql }
 func (s statement) what() string { return statements[s].what }
 
 // counts reports whether the statement is about a counter, which every store has.
-func (s statement) counts() bool { return s == getMeta || s == bumpMeta }
+func (s statement) counts() bool { return s == getMeta || s == bumpMeta || s == getVersion }
 
 // statements has the text of each statement, and what it is for in the words of
 // an error.

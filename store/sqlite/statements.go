@@ -5,6 +5,8 @@ var plainStatements = map[statement]statementText{
 	beginImmediate: {"starting a transaction", `BEGIN IMMEDIATE`},
 	commitAll:      {"committing", `COMMIT`},
 
+	getVersion: {"looking whether others have written", `PRAGMA data_version`},
+
 	getOurs:  {"looking whose file it is", `SELECT (SELECT value FROM refold_meta WHERE key = '` + metaSchema + `'), (SELECT value FROM refold_meta WHERE key = '` + metaIncarnation + `')`},
 	getMeta:  {"reading a counter", `SELECT value FROM refold_meta WHERE key = ?1`},
 	setMeta:  {"writing a counter", `UPDATE refold_meta SET value = ?2 WHERE key = ?1`},

@@ -27,6 +27,7 @@ type transaction struct {
 	forgets     forgets
 	changes     changeNumbers
 	args        []driver.Value // memory for arguments
+	memo        *memo          // nil if there is none, or it is not kept right
 }
 
 func newTransaction(run runner, of store.Incarnation, salt uint64, now time.Time) *transaction {

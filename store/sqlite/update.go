@@ -101,6 +101,7 @@ func (s *Store) call(ctx context.Context, u *update, r *request, fn func(context
 
 // lend runs the request of an Update, in the transaction that has begun.
 func (w *writer) lend(r *request) {
+	w.conn.forget()
 	tx, err := w.conn.pinned.BeginTx(background, nil)
 	if err != nil {
 		w.undo()

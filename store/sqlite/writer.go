@@ -121,6 +121,7 @@ func (w *writer) runAlone(r *request) {
 	}
 	err := w.reopen()
 	if err == nil {
+		w.conn.forget()
 		if err = r.alone(w.conn); err != nil && !w.conn.raw.AutoCommit() {
 			w.undo()
 		}

@@ -19,6 +19,7 @@ type writerConn struct {
 	pinned *sql.Conn
 
 	level int64 // of PRAGMA synchronous; 0 if it is not known
+	memo  memo
 
 	// committing is set while a commit of ours runs. Any other is refused: in a
 	// transaction whose statement was cancelled SQLite has rolled back, and each
@@ -147,9 +148,11 @@ func (c *writerConn) rollback() error {
 
 // dataVersion changes whenever another connection has changed the database.
 func (c *writerConn) dataVersion() (int64, error) {
-	v, err := c.pragma("data_version")
-	n, _ := v.(int64)
-	return n, err
+	row, err := c.one(getVersion)
+	if err != nil {
+		return 0, err
+	}
+	return integer(row[0]), nil
 }
 
 // connector gives the connection to database/sql.
