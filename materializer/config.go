@@ -31,7 +31,7 @@ type Config struct {
 	Queue int
 	// Batch is how many documents a worker takes at once at most, to load and
 	// commit them together. It takes its share of what is queued, so that with one
-	// document queued it takes one. 0 means 64.
+	// document queued it takes one. 0 means 256.
 	Batch int
 	// ViewDelay is how old the first operation that a view lacks may become, while the store has
 	// something else to write, before the view is written too. More views are written together
@@ -75,7 +75,7 @@ type Config struct {
 }
 
 const (
-	defaultBatch         = 64
+	defaultBatch         = 256
 	longestViewDelay     = time.Minute
 	defaultBytes         = 64 << 20
 	defaultAnnouncements = 4096

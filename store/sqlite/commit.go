@@ -232,10 +232,12 @@ func (g *guarded) guard(t *transaction, c *store.Commit, applied, dirty int64, s
 	stored, err = t.changesRow(moveApplied, g.in.id, g.document, c.Loaded, c.Epoch,
 		applied, dirty, since.position, since.at, number(f != nil), attempts, notBefore, parked, number(c.Deleted),
 		changed, news, keep, most)
-	if stored {
-		g.row.applied, g.row.dirty, g.row.failed, g.row.parked = applied, dirty == 1, f != nil, parked == 1
+	if !stored {
+		t.memo = nil // the row is not what check has read
+		return false, err
 	}
-	return stored, err
+	g.row.applied, g.row.dirty, g.row.failed, g.row.parked = applied, dirty == 1, f != nil, parked == 1
+	return true, nil
 }
 
 // moved writes what follows from a move of applied: the view, and what a derived
