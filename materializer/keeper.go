@@ -140,7 +140,20 @@ func (k *keeper) look(ctx context.Context) (wait time.Duration, err error) {
 		wait = sooner(wait, d)
 	}
 	k.exertForAll()
-	return wait, errors.Join(errs...)
+	return sooner(wait, k.heldFor()), errors.Join(errs...)
+}
+
+// heldFor returns for how long the collection is held whose hold runs out first, 0 if none is.
+// Nobody may be there any more to say when that is over.
+func (k *keeper) heldFor() (d time.Duration) {
+	for _, own := range k.registry.Load().named {
+		for _, c := range own {
+			if until := c.held.Load(); until > 0 {
+				d = sooner(d, max(time.Until(time.Unix(0, until)), leastRest))
+			}
+		}
+	}
+	return d
 }
 
 // lookAt is look for the generations of one collection. An error about one of them is nothing to

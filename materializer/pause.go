@@ -70,7 +70,11 @@ func (m *Materializer) learn(stored []store.Collection) (read bool) {
 			if s.Held > 0 {
 				until = time.Now().Add(s.Held).UnixNano()
 			}
-			read = c.held.Swap(until) > 0 && until == 0 || read
+			was := c.held.Swap(until)
+			read = was > 0 && until == 0 || read
+			if was == 0 && until > 0 {
+				m.lookAfter() // the keeper reads again when that is over: whoever holds may have died
+			}
 			read = c.paused.Swap(s.Paused) && !s.Paused || read
 			served := c.version == s.Version
 			if c.served.Swap(served) != served {
