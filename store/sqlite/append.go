@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,7 +83,17 @@ func (w *appendWork) do(t *transaction) error {
 // It leaves in placed the duplicates of operations that are stored; one of an
 // earlier entry of the same call has only Duplicate and, as Seq, minus that
 // entry's index.
-func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) (err error) {
+func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) error {
+	err := p.compare(t, a, placed)
+	if p.row != nil && errors.Is(err, store.ErrConflict) && t.doubt(&p.in.served, a.Key.ID) {
+		*p = plan{}
+		clear(placed)
+		err = p.compare(t, a, placed)
+	}
+	return err
+}
+
+func (p *plan) compare(t *transaction, a *store.Append, placed []store.Placed) (err error) {
 	if p.in, err = t.collection(a.Key.Collection); err != nil {
 		return err
 	}

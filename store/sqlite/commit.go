@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -102,6 +103,15 @@ func (w *commitWork) do(t *transaction) error {
 // check reads the document, in a generation that is nil if there is none, and
 // compares it with what was loaded.
 func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
+	err := g.match(t, in, c)
+	if (g.stale || errors.Is(err, store.ErrInvalid)) && g.row != nil && t.doubt(in, c.Key.ID) {
+		*g = guarded{}
+		err = g.match(t, in, c)
+	}
+	return err
+}
+
+func (g *guarded) match(t *transaction, in *generation, c *store.Commit) error {
 	g.stale = true
 	if in == nil {
 		return nil

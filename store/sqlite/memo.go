@@ -14,9 +14,9 @@ import (
 // It is good for transactions that append and commit views, which keep it right as they go.
 // Every other one may change what it likes, and ends it; so do a rollback, a commit that
 // fails, a new connection, and whatever another connection has committed, which SQLite tells.
-// It is a hint all the same: what a commit of a view was loaded from is compared by the
-// statement that moves applied, and an append to a head that is not the document's finds
-// its seq taken.
+// The statements that move a head and applied compare what they were told with the file
+// all the same, head and dirty included: the first fails, the second is stale, and the memo
+// ends. What is refused because of a remembered row is read from the file before.
 type memo struct {
 	// good tells that the rest is right, if the file is still of this version.
 	good    bool
@@ -29,8 +29,14 @@ type memo struct {
 	documents   map[documentOf]*documentRow
 }
 
-// memoDocuments is how many documents are remembered, at some 200 bytes each.
-const memoDocuments = 16384
+const (
+	// memoDocuments is how many documents are remembered, at some 200 bytes each, and
+	// their ids.
+	memoDocuments = 16384
+	// memoCollections is of how many collections a transaction may know that others learn
+	// from it.
+	memoCollections = 1024
+)
 
 // documentOf names a document of a generation.
 type documentOf struct {
@@ -83,7 +89,7 @@ func remembers(w work) bool {
 func (c *writerConn) retain(t *transaction) {
 	if m := t.memo; m != nil {
 		m.collections, m.forgets, m.position, m.changes = t.collections, t.forgets, t.last, t.changes
-		m.good = true
+		m.good = len(t.collections) <= memoCollections
 	}
 }
 
@@ -113,6 +119,16 @@ func (t *transaction) document(g *generation, name string) (*documentRow, error)
 	}
 	t.made(g, name, d)
 	return d, nil
+}
+
+// doubt is called before something is refused because of a document. If it was
+// remembered, it is to be read again.
+func (t *transaction) doubt(g *generation, name string) (again bool) {
+	if t.memo == nil || t.memo.documents[documentOf{g.id, name}] == nil {
+		return false
+	}
+	delete(t.memo.documents, documentOf{g.id, name})
+	return true
 }
 
 // made is told of a document that was not remembered.

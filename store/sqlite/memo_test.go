@@ -56,6 +56,11 @@ func checkMemo(t rapid.TB, s *Store) int {
 			t.Errorf("a ceiling of %d is remembered, the file has %d", m.changes.ceiling, got)
 		}
 	}
+	if row, err := c.one(anyForgotten); err != nil {
+		t.Fatal(err)
+	} else if m.forgets == forgotNone && row != nil {
+		t.Error("that nothing was forgotten is remembered, the file has something")
+	}
 	served := make(map[int64]*generation)
 	for name, in := range m.collections {
 		got, err := fresh.collection(name)
@@ -267,6 +272,12 @@ func TestMemoIsBounded(t *testing.T) {
 	if got := len(s.writer.conn.memo.documents); got != memoDocuments {
 		t.Errorf("%d documents are remembered, want %d", got, memoDocuments)
 	}
+	for i := range 2 * memoCollections {
+		mustAppend(t, s, []store.Append{{Key: store.Key{Collection: fmt.Sprint("of", i), ID: "a"}, Entries: []store.Entry{{Kind: "k"}}}})
+	}
+	if got := len(s.writer.conn.memo.collections); got > memoCollections+1 {
+		t.Errorf("%d collections are remembered, want about %d", got, memoCollections)
+	}
 	for i := range memoDocuments + 3000 {
 		if i%100 != 0 {
 			continue
@@ -276,33 +287,4 @@ func TestMemoIsBounded(t *testing.T) {
 		}
 	}
 	checkMemo(t, s)
-}
-
-// A memo that is wrong loses nothing: a seq that is taken is refused and a guard that does
-// not hold is stale, and then the writer reads again.
-func TestMemoIsAHint(t *testing.T) {
-	s := fresh(t, nil)
-	mustAppend(t, s, one("a", "1", "2"))
-	wrong := s.writer.conn.memo.documents[documentOf{1, "a"}]
-	if wrong == nil {
-		t.Fatalf("nothing is remembered: %+v", s.writer.conn.memo)
-	}
-	wrong.head = 1
-	if _, err := s.Append(t.Context(), one("a", "3")); err == nil {
-		t.Error("a seq was given twice")
-	}
-	if got := mustAppend(t, s, one("a", "3")).Documents[0]; got.Head != 3 || got.Operations[0].Seq != 3 {
-		t.Errorf("appended to a wrong head: %+v", got)
-	}
-	mustAppend(t, s, one("a", "4"))
-	wrong = s.writer.conn.memo.documents[documentOf{1, "a"}]
-	wrong.applied = 2
-	commits := []store.Commit{{Key: key("a"), Loaded: 2, Epoch: wrong.epoch, Applied: 3, View: []byte("v")}}
-	if got, err := s.Commit(t.Context(), commits); err != nil || got[0] != store.Stale {
-		t.Errorf("a commit that another one overtook: %v, %v", got, err)
-	}
-	if s.writer.conn.memo.good {
-		t.Error("the memo is trusted still")
-	}
-	checkLog(t, s)
 }

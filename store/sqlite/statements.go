@@ -36,9 +36,13 @@ var plainStatements = map[statement]statementText{
 	newDocument: {"making a document", `INSERT INTO refold_documents (collection, name, head, last_position) VALUES (?1, ?2, ?3, ?4)`},
 	newProgress: {"making a document", `
 		INSERT INTO refold_progress (generation, document, dirty, since_position, since_time, epoch) VALUES (?1, ?2, 1, ?3, ?4, ?5)`},
-	lastRow:    {"making a document", `SELECT last_insert_rowid()`},
-	changes:    {"counting changes", `SELECT changes()`},
-	moveHead:   {"moving a head", `UPDATE refold_documents SET head = head + ?2, last_position = ?3 WHERE id = ?1`},
+	lastRow: {"making a document", `SELECT last_insert_rowid()`},
+	changes: {"counting changes", `SELECT changes()`},
+	// It fails if the head is not ?4, or if the row of generation ?5, if that is not 0, is not dirty.
+	moveHead: {"moving a head", `
+		UPDATE refold_documents SET last_position = ?3, head = iif(head = ?4 AND
+			(?5 = 0 OR (SELECT dirty FROM refold_progress WHERE generation = +?5 AND document = +?1)), head + ?2, NULL)
+		WHERE id = ?1`},
 	findID:     {"looking up an operation id", `SELECT seq, position, kind, body FROM refold_operations WHERE document = ?1 AND id = ?2`},
 	insertOne:  {"inserting an operation", insertInto + `(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	insertMany: {"inserting operations", insertRows},
@@ -58,7 +62,8 @@ var plainStatements = map[statement]statementText{
 			changed = coalesce(?14, changed), news = coalesce(?15, news),
 			owner = iif(?16 > 0, owner, NULL), leased_at = iif(?16 > 0, leased_at, 0),
 			leased_until = iif(?16 > 0 AND owner IS NOT NULL, min(?16, leased_at + ?17), 0)
-		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked`},
+		WHERE generation = ?1 AND document = ?2 AND applied = ?3 AND epoch = ?4 AND NOT parked
+			AND (?6 = 1 OR ?5 = (SELECT head FROM refold_documents WHERE id = +?2))`},
 	getLease: {"reading a lease", `
 		SELECT d.id, p.dirty, p.parked, p.not_before, p.epoch, p.owner, p.leased_at, p.leased_until
 		FROM refold_documents d JOIN refold_progress p ON p.generation = +?1 AND p.document = d.id

@@ -2,13 +2,14 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"strings"
 	"time"
 
 	"github.com/refold-go/refold/store"
 )
 
 // transaction is what the requests of one transaction share. The counter of
-// positions is read once and written once, so that it stays without gaps when
+// positions is read once, if it is not remembered, and written once, so that it stays without gaps when
 // the transaction is rolled back.
 type transaction struct {
 	run  runner
@@ -136,6 +137,7 @@ func (t *transaction) remember(name string, c *collection) *collection {
 	if t.collections == nil {
 		t.collections = make(map[string]*collection)
 	}
+	name = strings.Clone(name) // it may be kept for long
 	c.name, t.collections[name] = name, c
 	return c
 }
