@@ -57,11 +57,8 @@ func (p *plan) write(t *transaction, a *store.Append, d *store.AppendedDocument)
 // move bumps the head of a document once for all entries, and marks the document
 // dirty where it was clean, in each generation that lives.
 func (p *plan) move(t *transaction, before int64) error {
-	fresh, believed := int64(p.fresh), int64(0)
-	if p.dirty {
-		believed = p.in.served.id // to be dirty, so that it is not marked
-	}
-	if err := t.run.exec(moveHead, p.document, fresh, before+fresh, p.head, believed); err != nil {
+	fresh := int64(p.fresh)
+	if err := t.run.exec(moveHead, p.document, fresh, before+fresh, p.head); err != nil {
 		return err
 	}
 	p.row.head += fresh
