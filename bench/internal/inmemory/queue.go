@@ -36,7 +36,7 @@ type maker struct {
 var (
 	refoldTable = maker{
 		name: "refold", kind: harness.Ours, coalesces: true, new: newRefold,
-		settings: "dispatcher.Table with its counters on; a worker takes up to 256 documents at once, as the materializer's workers do",
+		settings: "dispatcher.Table with its counters on; a worker takes up to 64 documents at once, as the materializer's workers do",
 	}
 	clientGo = maker{
 		name: "client-go", coalesces: true, new: newClientGo,

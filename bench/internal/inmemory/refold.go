@@ -19,7 +19,7 @@ type refold struct {
 }
 
 // batch is how many documents a worker takes at most.
-const batch = 256
+const batch = 64
 
 func newRefold(n need) queue {
 	ctx, cancel := context.WithCancel(context.Background())
