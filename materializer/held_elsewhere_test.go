@@ -13,10 +13,17 @@ import (
 )
 
 // asked is a store that counts how often documents are loaded, and fails after very many
-// times: then somebody asks in a circle.
+// times: then somebody asks in a circle. It counts how often collections are read, too.
 type asked struct {
 	*memory.Store
-	times atomic.Int64
+	times, collections atomic.Int64
+}
+
+func (s *asked) Collections(ctx context.Context) ([]store.Collection, error) {
+	if s.collections.Add(1) > 10_000 {
+		return nil, errPlanted
+	}
+	return s.Store.Collections(ctx)
 }
 
 func (s *asked) Load(ctx context.Context, keys []store.Key, parts store.Parts) ([]store.Document, error) {
@@ -74,6 +81,30 @@ func waitForWhatIsHeldElsewhere(t *testing.T, queue int, known bool) {
 		}
 		if n := st.times.Load(); n > 1000 {
 			t.Errorf("documents were loaded %d times in %v", n, held)
+		}
+	})
+}
+
+// A collection that is dropped while it is held is not looked at again and again.
+func TestHeldAndDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &asked{Store: memory.New(nil)}
+		r := newRig(t, st, materializer.Config{Workers: 1, Shared: true}, spec()).start()
+		r.append("a", "x")
+		settle()
+		if _, err := st.Hold(t.Context(), "texts", time.Time{}, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.texts.Unpause(t.Context()); err != nil { // it reads the collections
+			t.Fatal(err)
+		}
+		if err := st.Drop(t.Context(), "texts"); err != nil {
+			t.Fatal(err)
+		}
+		st.collections.Store(0)
+		time.Sleep(10 * time.Second)
+		if n := st.collections.Load(); n > 100 {
+			t.Errorf("the collections were read %d times in 10 s", n)
 		}
 	})
 }

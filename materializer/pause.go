@@ -3,6 +3,7 @@ package materializer
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/refold-go/refold/store"
@@ -64,6 +65,13 @@ func (m *Materializer) refresh(ctx context.Context) error {
 // learn takes up what the store says of collections, and reports whether there is
 // something to read: one goes on, or another generation is served.
 func (m *Materializer) learn(stored []store.Collection) (read bool) {
+	for name, own := range m.registry.Load().named {
+		if !slices.ContainsFunc(stored, func(s store.Collection) bool { return s.Name == name }) {
+			for _, c := range own {
+				c.held.Store(0) // it was dropped, and nobody will say that the hold is over
+			}
+		}
+	}
 	for _, s := range stored {
 		for _, c := range m.registry.Load().named[s.Name] {
 			until := int64(0)

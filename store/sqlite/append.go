@@ -93,6 +93,7 @@ func (p *plan) check(t *transaction, a *store.Append, placed []store.Placed) err
 	return err
 }
 
+// compare is check for a row that may be remembered.
 func (p *plan) compare(t *transaction, a *store.Append, placed []store.Placed) (err error) {
 	if p.in, err = t.collection(a.Key.Collection); err != nil {
 		return err

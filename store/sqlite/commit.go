@@ -111,6 +111,7 @@ func (g *guarded) check(t *transaction, in *generation, c *store.Commit) error {
 	return err
 }
 
+// match is check for a row that may be remembered.
 func (g *guarded) match(t *transaction, in *generation, c *store.Commit) error {
 	g.stale = true
 	if in == nil {

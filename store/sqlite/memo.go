@@ -8,8 +8,8 @@ import (
 )
 
 // memo is what the writing connection remembers of the file from one transaction to the
-// next: it reads again only what may have changed. That spares appends and commits of views
-// four statements a transaction and one a document.
+// next: it reads again only what may have changed. That spares a transaction that appends and
+// commits views five statements for one, and one for each document.
 //
 // It is good for transactions that append and commit views, which keep it right as they go.
 // Every other one may change what it likes, and ends it; so do a rollback, a commit that
@@ -34,8 +34,7 @@ const (
 	// memoDocuments is how many documents are remembered, at some 200 bytes each, and
 	// their ids.
 	memoDocuments = 16384
-	// memoCollections is of how many collections a transaction may know that others learn
-	// from it.
+	// memoCollections is how many collections a memo may have; with more it is dropped.
 	memoCollections = 1024
 )
 
@@ -51,8 +50,8 @@ type documentRow struct {
 	dirty, parked, failed    bool
 }
 
-// recall gives a transaction of such works what is remembered, and reports whether that is
-// anything. The memo is not good until [writerConn.retain] is called.
+// recall gives a transaction what is remembered, if its works keep that right, and reports
+// whether that is anything. The memo is not good until [writerConn.retain] is called.
 func (c *writerConn) recall(t *transaction, group []*request) (some bool, err error) {
 	m := &c.memo
 	was := m.good
